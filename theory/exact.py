@@ -1,0 +1,220 @@
+"""Exact evaluation at rational points: no rounding, no simplification, sums written out term by term.
+
+Phasors get rational magnitudes from the rational parametrization of the circle,
+
+    x = r (1 - t^2) / (1 + t^2),   y = 2 r t / (1 + t^2),
+
+so every quantity of the project (magnitudes, S, gradients, scores) is a `Fraction`. Derivatives come from dual
+numbers a + b e, e^2 = 0, whose square root is sqrt(a) + b e / (2 sqrt(a)). Nothing here shares code with the
+decision procedure of `theory.moments`: it is the second opinion on each of its answers.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import isqrt
+
+import sympy as sp
+from sympy.tensor.indexed import Indexed, IndexedBase
+
+from theory.phasors import MAGNITUDES, SCALARS, IndexSum, N, P, VectorFamily, eps, i, j
+
+
+class Irrational(ValueError):
+    """The value at this point is not rational (the square root of a number that is not a square)."""
+
+
+@dataclass(frozen=True)
+class Dual:
+    """value + slope e with e^2 = 0, both rational."""
+
+    value: Fraction
+    slope: Fraction = Fraction(0)
+
+    def __add__(self, other: Dual) -> Dual:
+        return Dual(self.value + other.value, self.slope + other.slope)
+
+    def __mul__(self, other: Dual) -> Dual:
+        return Dual(self.value * other.value, self.value * other.slope + self.slope * other.value)
+
+    def __pow__(self, exponent: int) -> Dual:
+        slope = exponent * self.value ** (exponent - 1) * self.slope if self.slope else Fraction(0)
+        return Dual(self.value**exponent, slope)
+
+    def sqrt(self) -> Dual:
+        """The square root, where it is rational; a slope at 0 raises `ZeroDivisionError`."""
+        root = rational_sqrt(self.value)
+        return Dual(root, self.slope / (2 * root) if self.slope else Fraction(0))
+
+
+def rational_sqrt(value: Fraction) -> Fraction:
+    """The square root of a rational number, or `Irrational`."""
+    if value < 0:
+        raise Irrational(f"the square root of {value}")
+    top, bottom = isqrt(value.numerator), isqrt(value.denominator)
+    if top * top != value.numerator or bottom * bottom != value.denominator:
+        raise Irrational(f"the square root of {value}")
+    return Fraction(top, bottom)
+
+
+def next_square(value: Fraction, denominator: int = 16) -> Fraction:
+    """The smallest square of a multiple of 1/denominator that is not below `value`."""
+    step = isqrt(int(value * denominator**2))
+    while Fraction(step, denominator) ** 2 < value:
+        step += 1
+    return Fraction(step, denominator) ** 2
+
+
+@dataclass(frozen=True)
+class Point:
+    """Exact inputs: a number for each plain symbol, a list for each indexed one, a position for each free index.
+
+    Magnitudes are computed from the coordinates, never given; an angle is given by the tangent of its half. Positions
+    count from 1.
+    """
+
+    lists: Mapping[IndexedBase, tuple[Fraction, ...]] = field(default_factory=dict)
+    numbers: Mapping[sp.Symbol, Fraction] = field(default_factory=dict)
+    positions: Mapping[sp.Symbol, int] = field(default_factory=lambda: {i: 1, j: 2})
+
+    def __getitem__(self, name: IndexedBase | sp.Symbol | Indexed) -> Fraction | tuple[Fraction, ...]:
+        if isinstance(name, Indexed):
+            return evaluate(name, self)
+        return self.lists[name] if isinstance(name, IndexedBase) else self.numbers[name]
+
+    def entry(self, name: IndexedBase, position: int) -> Fraction:
+        """One entry of a family, magnitudes included; positions count from 1."""
+        return _entry(name, position, self, None).value
+
+    def with_(self, changes: Mapping) -> Point:
+        """The same point with some numbers or lists replaced."""
+        lists = {**self.lists, **{n: v for n, v in changes.items() if isinstance(n, IndexedBase)}}
+        numbers = {**self.numbers, **{n: v for n, v in changes.items() if not isinstance(n, IndexedBase)}}
+        return Point(lists, numbers, self.positions)
+
+    def data(self, expressions: Iterable[sp.Expr]) -> dict[str, object]:
+        """The inputs that the expressions use, by name, in a fixed order."""
+        expressions = list(expressions)
+        symbols = set().union(*(expr.free_symbols for expr in expressions))
+        symbols |= set() if N in symbols else {P}
+        bases = {node.base for expr in expressions for node in expr.atoms(Indexed)}
+        bases |= {component for base in bases & set(MAGNITUDES) for component in MAGNITUDES[base].components}
+        named: dict[str, object] = {str(s): value for s, value in self.numbers.items() if s in symbols}
+        named |= {str(base): list(values) for base, values in self.lists.items() if base in bases}
+        return named | {str(s): position for s, position in self.positions.items() if s in symbols}
+
+
+def point(numbers: Mapping | None = None, positions: Mapping | None = None, **families: object) -> Point:
+    """A point from readable pieces: `point({eps: 0}, z=[(3, 4), (21, 28)], gamma=[1, 1])`.
+
+    Keyword names are families declared in `theory.phasors`; vectors are given as tuples. P is the length of the
+    lists unless `numbers` says otherwise.
+    """
+    from theory import phasors
+
+    lists: dict[IndexedBase, tuple[Fraction, ...]] = {}
+    for name, values in families.items():
+        declared = getattr(phasors, name)
+        if isinstance(declared, VectorFamily):
+            for axis, base in enumerate(declared.components):
+                lists[base] = tuple(Fraction(value[axis]) for value in values)
+        else:
+            lists[declared] = tuple(Fraction(value) for value in values)
+    length = len(next(iter(lists.values()))) if lists else 0
+    given = {symbol: Fraction(value) for symbol, value in {P: length, **(numbers or {})}.items()}
+    return Point(lists, given, positions or {i: 1, j: 2})
+
+
+def evaluate(expr: sp.Expr, at: Point, slope: Indexed | None = None) -> Fraction:
+    """The exact value of `expr`; with `slope=x[i]` the exact derivative in that coordinate instead.
+
+    Raises `ZeroDivisionError` where the expression is undefined and `Irrational` where its value is not rational.
+    """
+    target = (slope.base, at.positions[slope.indices[0]]) if slope is not None else None
+    result = _dual(expr, at, {}, target)
+    return result.value if slope is None else result.slope
+
+
+def _dual(node: sp.Expr, at: Point, where: dict, target: tuple | None) -> Dual:
+    if node.is_Rational:
+        return Dual(Fraction(node.p, node.q))
+    if isinstance(node, Indexed):
+        index = node.indices[0]
+        return _entry(node.base, where[index] if index in where else at.positions[index], at, target)
+    if isinstance(node, IndexSum):
+        count = _dual(node.length, at, where, None).value
+        terms = (_dual(node.body, at, {**where, node.index: n}, target) for n in range(1, int(count) + 1))
+        return sum(terms, Dual(Fraction(0)))
+    if isinstance(node, sp.Symbol):
+        return Dual(at.numbers[node])
+    if isinstance(node, sp.Add):
+        return sum((_dual(argument, at, where, target) for argument in node.args), Dual(Fraction(0)))
+    if isinstance(node, sp.Mul):
+        result = Dual(Fraction(1))
+        for argument in node.args:
+            result = result * _dual(argument, at, where, target)
+        return result
+    if isinstance(node, sp.Pow) and node.exp.is_Rational:
+        base = _dual(node.base, at, where, target)
+        return base ** int(node.exp) if node.exp.is_Integer else base.sqrt() ** int(2 * node.exp)
+    if isinstance(node, sp.cos | sp.sin):
+        return _angle(node, at, where, target)
+    if isinstance(node, sp.KroneckerDelta):
+        first, second = (where.get(argument, at.positions.get(argument)) for argument in node.args[:2])
+        return Dual(Fraction(int(first == second)))
+    raise Irrational(f"{node.func.__name__} has no exact value here")
+
+
+def _angle(node: sp.Expr, at: Point, where: dict, target: tuple | None) -> Dual:
+    """cos or sin of an angle given by t = tan(angle / 2): rational for every rational t."""
+    expanded = sp.expand_trig(node)
+    if expanded != node:
+        return _dual(expanded, at, where, target)
+    t = _dual(node.args[0], at, where, None).value
+    return Dual((1 - t * t) / (1 + t * t) if isinstance(node, sp.cos) else 2 * t / (1 + t * t))
+
+
+def _entry(base: IndexedBase, position: int, at: Point, target: tuple | None) -> Dual:
+    family = MAGNITUDES.get(base)
+    if family is None or base in at.lists:
+        return Dual(at.lists[base][position - 1], Fraction(int((base, position) == target)))
+    squares = [_entry(component, position, at, target) ** 2 for component in family.components]
+    return sum(squares, Dual(Fraction(0))).sqrt()
+
+
+def random_point(symbols: Iterable[sp.Symbol], length: int, rng: random.Random, structure: str = "generic") -> Point:
+    """A random rational point with `length` entries in every declared family, every magnitude rational.
+
+    `symbols` are the plain symbols to draw beside P and eps. `structure` is "generic", "one-hot" (one phasor of each
+    family carries everything) or "equal" (all phasors of all families are the same vector).
+    """
+    lists: dict[IndexedBase, tuple[Fraction, ...]] = {}
+    shared = _vector(rng)
+    for family in MAGNITUDES.values():
+        vectors = [shared if structure == "equal" else _vector(rng) for _ in range(length)]
+        if structure == "one-hot":
+            vectors = [shared] + [(Fraction(0), Fraction(0))] * (length - 1)
+        for axis, base in enumerate(family.components):
+            lists[base] = tuple(vector[axis] for vector in vectors)
+    for base in SCALARS:
+        lists[base] = tuple(_signed(rng) for _ in range(length))
+    numbers = {s: _scalar(s, length, rng) for s in sorted({eps, P, *symbols}, key=str)}
+    return Point(lists, numbers, {i: 1, j: 2})
+
+
+def _vector(rng: random.Random) -> tuple[Fraction, Fraction]:
+    r, t = Fraction(rng.randint(1, 9), rng.randint(1, 4)), Fraction(rng.randint(-7, 7), rng.randint(1, 5))
+    return r * (1 - t * t) / (1 + t * t), 2 * r * t / (1 + t * t)
+
+
+def _signed(rng: random.Random) -> Fraction:
+    return Fraction(rng.choice([n for n in range(-9, 10) if n]), rng.randint(1, 5))
+
+
+def _scalar(symbol: sp.Symbol, length: int, rng: random.Random) -> Fraction:
+    if symbol.is_integer:
+        return Fraction(length)
+    return abs(_signed(rng)) if symbol.is_nonnegative else _signed(rng)
