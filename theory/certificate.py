@@ -11,6 +11,7 @@ is then proved by a `Nonneg` whose expression the decision procedure of `theory.
 | `plus`, `times`, `over`, `root` | sums, products, quotients by something positive, square roots |
 | `total(body)`, `total_except(i, body)`, `total_apart(body)` | sums over k, over k != i, over pairs k != l |
 | `difference(a, b, rest)` | a - b >= 0 and a + b >= 0, from a >= 0 and a^2 - b^2 = rest >= 0 |
+| `power`, `monotone`, `bernoulli` | real powers: non-negative, monotone, above their tangent at 1 |
 | `positive(e, text)` | a hypothesis e > 0, by which `over` may divide |
 
 Two theorems used again and again are derived from them: `cauchy_schwarz` (Lagrange's identity) and `triangle`.
@@ -137,6 +138,28 @@ def total_apart(body: Callable[[sp.Symbol, sp.Symbol], Nonneg], length: sp.Expr 
 def root(part: Nonneg) -> Nonneg:
     """The square root of something non-negative."""
     return _make(sp.sqrt(part.expr), "a square root", part, strict=part.strict)
+
+
+def power(part: Nonneg, exponent: sp.Expr) -> Nonneg:
+    """A real power of something non-negative (of something positive where the exponent may be negative)."""
+    exponent = sp.sympify(exponent)
+    if not exponent.is_nonnegative and not part.strict:
+        raise NotProved(f"{part.expr} may vanish and the exponent {exponent} may be negative")
+    return _make(part.expr**exponent, "a power", part, strict=part.strict)
+
+
+def monotone(gap: Nonneg, smaller: Nonneg, exponent: Nonneg) -> Nonneg:
+    """a^t - b^t >= 0 from a - b >= 0 (`gap`), b >= 0 and t >= 0: powers are monotone."""
+    larger = gap.expr + smaller.expr
+    difference = larger**exponent.expr - smaller.expr**exponent.expr
+    return _make(difference, "a power of the larger less that of the smaller", gap, smaller, exponent)
+
+
+def bernoulli(base: Nonneg, excess: Nonneg) -> Nonneg:
+    """t^a - 1 - a (t - 1) >= 0 for t >= 0 and a = 1 + excess >= 1: t^a lies above its tangent at 1."""
+    exponent = 1 + excess.expr
+    gap = base.expr**exponent - 1 - exponent * (base.expr - 1)
+    return _make(gap, "a convex power above its tangent at 1", base, excess)
 
 
 def difference(larger: Nonneg, other: sp.Expr, rest: Nonneg, sign: int = -1) -> Nonneg:

@@ -157,15 +157,24 @@ def _dual(node: sp.Expr, at: Point, where: dict, target: tuple | None) -> Dual:
         for argument in node.args:
             result = result * _dual(argument, at, where, target)
         return result
-    if isinstance(node, sp.Pow) and node.exp.is_Rational:
-        base = _dual(node.base, at, where, target)
-        return base ** int(node.exp) if node.exp.is_Integer else base.sqrt() ** int(2 * node.exp)
+    if isinstance(node, sp.Pow):
+        return _power(_dual(node.base, at, where, target), _dual(node.exp, at, where, None).value)
+    if isinstance(node, sp.log) and _dual(node.args[0], at, where, target) == Dual(Fraction(1)):
+        return Dual(Fraction(0))
     if isinstance(node, sp.cos | sp.sin):
         return _angle(node, at, where, target)
     if isinstance(node, sp.KroneckerDelta):
         first, second = (where.get(argument, at.positions.get(argument)) for argument in node.args[:2])
         return Dual(Fraction(int(first == second)))
     raise Irrational(f"{node.func.__name__} has no exact value here")
+
+
+def _power(base: Dual, exponent: Fraction) -> Dual:
+    if exponent.denominator == 1:
+        return base ** int(exponent)
+    if exponent.denominator == 2:
+        return base.sqrt() ** exponent.numerator
+    raise Irrational(f"{base.value} to the power {exponent}")
 
 
 def _angle(node: sp.Expr, at: Point, where: dict, target: tuple | None) -> Dual:

@@ -27,7 +27,6 @@ eps = sp.Symbol("epsilon", nonnegative=True)
 i, j = sp.symbols("i j", integer=True)
 
 
-
 class _BoundIndex(sp.Dummy):
     """A private index of summation, printed by its name alone."""
 
@@ -48,6 +47,7 @@ class IndexSum(sp.Expr):
     """
 
     def __new__(cls, body: sp.Expr, index: sp.Symbol, length: sp.Expr = P) -> IndexSum:
+        """Rename the index to the bound symbol of this depth."""
         body = sp.sympify(body)
         depth = max((term.depth for term in body.atoms(cls)), default=-1) + 1
         if index != _BOUND[depth]:
@@ -218,7 +218,7 @@ def on_groups(expr: sp.Expr, groups: Iterable[tuple[sp.Expr, Mapping]], singled:
     counts may contain P and the result holds for every P. `singled` maps a free index to the number of its group.
     """
     groups = list(groups)
-    at = {index: number for index, number in (singled or {}).items()}
+    at = dict(singled or {})
 
     def value(node: sp.Expr, where: Mapping) -> sp.Expr:
         if isinstance(node, IndexSum):

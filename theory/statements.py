@@ -9,9 +9,9 @@ Both are decided in the same order: a counterexample, if the file names one, is 
 then random rational points are. What none of them settles is `Undecided`.
 
 Dividing needs permission: a proof is accepted only if everything it divides by is among the statement's `nonzero`
-(an `IndexedBase` there means: for every index; P itself needs none), and if what its certificate assumes is among its `hypotheses`. The random points are drawn
-inside the same domain, so that a point outside it is never mistaken for a refutation; `adjust` moves a random point
-to where the hypotheses hold or a square root is rational.
+(an `IndexedBase` there means: for every index; P itself needs none), and if what its certificate assumes is among its
+`hypotheses`. The random points are drawn inside the same domain, so that a point outside it is never mistaken for a
+refutation; `adjust` moves a random point to where the hypotheses hold or a square root is rational.
 
 `expects` is what the regression suite expects of the statement: most are theorems, some are printed sentences that a
 witness refutes.
@@ -103,7 +103,7 @@ class Inequality:
 
     @property
     def relation(self) -> str:
-        """ "<=" or "<"."""
+        """How the left side compares: <= or <."""
         return "<" if self.strict else "<="
 
     def decide(self) -> Outcome:

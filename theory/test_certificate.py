@@ -71,3 +71,28 @@ def test_triangle_checks_its_premises():
     a, b = sp.Matrix([x[i], y[i]]), sp.Matrix([gamma[i], 0])
     with pytest.raises(c.NotProved, match="is not"):
         c.triangle(a, c.known(z.r[i]), c.square(x[i]), b, c.known(P), c.square(gamma[i]))
+
+
+def test_powers_need_a_base_that_cannot_vanish_under_a_negative_exponent():
+    t = sp.Symbol("t", real=True)
+    with pytest.raises(c.NotProved, match="may vanish"):
+        c.power(c.known(z.r[i]), t)
+    assert c.power(c.known(P), t).strict
+
+
+def test_bernoulli_is_tight_at_one():
+    excess = sp.Symbol("s", nonnegative=True)
+    gap = c.bernoulli(c.known(z.r[i]), c.known(excess)).expr
+    assert gap.subs(z.r[i], 1) == 0
+    assert (
+        sp.diff(gap.subs(z.r[i], sp.Symbol("t", positive=True)), sp.Symbol("t", positive=True)).subs(
+            sp.Symbol("t", positive=True), 1
+        )
+        == 0
+    )
+
+
+def test_monotone_keeps_the_premises():
+    gap = c.total_except(i, lambda k: c.known(z.r[k]))
+    powers = c.monotone(gap, c.known(z.r[i]), c.known(eps))
+    assert vanishes(powers.expr - (index_sum(lambda k: z.r[k]) ** eps - z.r[i] ** eps))

@@ -14,6 +14,10 @@ def sum_of(body):
     return index_sum(body)
 
 
+p, c = sp.symbols("p c", positive=True)
+mean_power = sum_of(lambda k: z.r[k] ** p) / P
+mean_square = sum_of(lambda k: z.r[k] ** 2) / P
+
 TRUE = {
     "x^2 + y^2 = r^2 under a sum": sum_of(lambda k: z.square(k) - z.r[k] ** 2),
     "unit vectors": sum_of(lambda k: z.unit(k).dot(z.unit(k))) - P,
@@ -29,6 +33,13 @@ TRUE = {
     "addition theorem": sum_of(lambda k: sp.sin(theta_q[k] + theta_k[k]) - sp.sin(theta_k[k] + theta_q[k])),
     "Pythagoras": sum_of(lambda k: sp.cos(phi[k]) ** 2 + sp.sin(phi[k]) ** 2) - P,
     "constant body": sum_of(lambda k: sp.Integer(3)) - 3 * P,
+    "a cube root and its cube": sp.cbrt(sum_of(lambda k: z.r[k])) ** 3 - sum_of(lambda k: z.r[k]),
+    "a root under a sum": sum_of(lambda k: sp.sqrt(z.r[k]) ** 3 * sp.sqrt(z.r[k]) - z.r[k] ** 2),
+    "symbolic powers": sum_of(lambda k: z.r[k] ** (2 * p - 1) * z.r[k]) - sum_of(lambda k: (z.r[k] ** p) ** 2),
+    "a power mean and its power": ((mean_power ** (1 / p)) ** (p - 1)) * mean_power ** (1 / p) - mean_power,
+    "logarithm of a root": sp.log(sp.sqrt(mean_square)) - sp.log(mean_square) / 2,
+    "logarithm of a product": sp.log(c * mean_square) - sp.log(c) - sp.log(mean_square),
+    "logarithm of a magnitude": sum_of(lambda k: sp.log(c * z.r[k])) - P * sp.log(c) - sum_of(lambda k: sp.log(z.r[k])),
     "length N": index_sum(lambda k: h[k] ** 2, N) - index_sum(lambda k: h[k] * h[k], N),
 }
 FALSE = {
@@ -39,6 +50,10 @@ FALSE = {
     "mean and root mean square": mean_magnitude(q) ** 2 - sum_of(lambda k: q.r[k] ** 2) / P,
     "root with the wrong sign": sp.sqrt(sum_of(lambda k: z.r[k] ** 2)) + sp.sqrt(sum_of(lambda k: z.square(k))),
     "lengths P and N": index_sum(lambda k: h[k], N) - index_sum(lambda k: h[k]),
+    "a root pulled out of a sum": sum_of(lambda k: sp.sqrt(z.r[k]) * x[k]) * P
+    - sum_of(lambda k: sp.sqrt(z.r[k])) * sum_of(lambda k: x[k]),
+    "two symbolic powers": sum_of(lambda k: z.r[k] ** p) - sum_of(lambda k: z.r[k] ** (p + 1)),
+    "logarithm of a sum": sp.log(mean_square) - sum_of(lambda k: sp.log(z.r[k])),
     "tiny coefficient": sp.Rational(1, 10**12) * z.r[i],
     "cosine of sum and difference": sum_of(lambda k: sp.cos(theta_q[k] + theta_k[k]) - sp.cos(theta_q[k] - theta_k[k])),
 }
@@ -57,8 +72,10 @@ def test_falsehood_is_not_zero(name):
 def test_a_sum_it_cannot_expand_is_refused_not_decided():
     with pytest.raises(NotMoments, match="monomial"):
         vanishes(sum_of(lambda k: 1 / (1 + z.r[k])))
-    with pytest.raises(NotMoments, match="square roots"):
-        vanishes(sp.cbrt(sum_of(lambda k: z.r[k])))
+    with pytest.raises(NotMoments, match="inside a sum"):
+        vanishes(sum_of(lambda k: x[k] * sp.sqrt(x[k] ** 2 + 1)) - sum_of(lambda k: x[k]))
+    with pytest.raises(NotMoments, match="inside a sum"):
+        vanishes(sum_of(lambda k: sp.log(z.r[k] + gamma[i])))
     with pytest.raises(NotMoments):
         vanishes(sp.exp(sum_of(lambda k: z.r[k])))
 

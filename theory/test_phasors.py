@@ -33,7 +33,9 @@ x, y = z.components
 def test_sums_equal_up_to_the_index_are_the_same_object():
     k, m = sp.symbols("k m", integer=True)
     assert index_sum(lambda n: x[n]) == index_sum(lambda n: x[n])
-    assert index_sum(lambda a: x[a] * index_sum(lambda b: y[b])) == index_sum(lambda b: x[b] * index_sum(lambda a: y[a]))
+    assert index_sum(lambda a: x[a] * index_sum(lambda b: y[b])) == index_sum(
+        lambda b: x[b] * index_sum(lambda a: y[a])
+    )
     assert index_sum(lambda n: x[n] * k) != index_sum(lambda n: x[n] * m)
 
 

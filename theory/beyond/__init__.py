@@ -1,0 +1,1 @@
+"""Theorems that no source states, proved for every P: one file each."""

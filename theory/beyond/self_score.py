@@ -10,7 +10,7 @@ import sympy as sp
 
 from theory.certificate import known, over, positive, square, times, total
 from theory.norms import mean_magnitude, rms_magnitude, score
-from theory.phasors import P, eps, q
+from theory.phasors import P, q
 from theory.statements import Hypothesis, Identity, Inequality
 
 S = mean_magnitude(q, sp.Integer(0))

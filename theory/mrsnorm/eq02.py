@@ -58,7 +58,10 @@ ONE_HOT = [(1, {x: 1, y: 0, z.r: 1, gamma: sp.Symbol("gamma", real=True)}), (P -
 
 STATEMENTS = (
     Identity(
-        "as printed", "o_i = gamma_i z_i / S, the same factor for both channels", lambda: (derived(), printed()), nonzero=(S,)
+        "as printed",
+        "o_i = gamma_i z_i / S, the same factor for both channels",
+        lambda: (derived(), printed()),
+        nonzero=(S,),
     ),
     Identity(
         "scaling",

@@ -78,9 +78,7 @@ STATEMENTS = (
         "o_i points the same way as z_i",
         _aligned,
         lambda: over(
-            times(
-                positive(gamma[i], "gamma_i > 0"), positive(z.r[i], "z_i != 0"), positive(z.r[i], "z_i != 0")
-            ),
+            times(positive(gamma[i], "gamma_i > 0"), positive(z.r[i], "z_i != 0"), positive(z.r[i], "z_i != 0")),
             positive(S, "S > 0"),
         ),
         CONDITIONS,

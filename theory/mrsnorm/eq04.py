@@ -51,7 +51,9 @@ def rational_root(at: Point) -> Point:
     return at.with_({eps: next_square(mean_square) - mean_square})
 
 
-_OUTSIDE = Identity("Eq. 4 with eps outside the root", "", lambda: (with_eps_outside(), _form(R + eps, h[i] / (R + eps))))
+_OUTSIDE = Identity(
+    "Eq. 4 with eps outside the root", "", lambda: (with_eps_outside(), _form(R + eps, h[i] / (R + eps)))
+)
 _POST_AFFINE = Identity("Eq. 4 with post-affine xhat", "", lambda: (derived(), _form(S, h[i] / S, weight=2)))
 
 CONDITIONS = (
@@ -85,7 +87,9 @@ STATEMENTS = (
 )
 
 MUTANTS = {
-    "without 1/N": lambda: (gamma[i] * e[i] - N * h[i] / S * index_sum(lambda k: gamma[k] * e[k] * h[k] / S, N) / N) / S,
+    "without 1/N": lambda: (
+        (gamma[i] * e[i] - N * h[i] / S * index_sum(lambda k: gamma[k] * e[k] * h[k] / S, N) / N) / S
+    ),
     "sign flipped": lambda: _form(S, -h[i] / S),
     "gamma counted twice": lambda: _form(S, h[i] / S, weight=2),
     "gamma forgotten in the sum": lambda: _form(S, h[i] / S, weight=0),

@@ -15,10 +15,10 @@ Omega = 0.
 
 import sympy as sp
 
-from theory.norms import loss, mean_magnitude
-from theory.phasors import P, cross, derivative, eps, g, gamma, gradient, i, index_sum, z
-from theory.proof import Step
 from theory.exact import point
+from theory.norms import loss, mean_magnitude
+from theory.phasors import P, derivative, eps, g, gamma, gradient, i, index_sum, z
+from theory.proof import Step
 from theory.statements import Condition, Identity, refute
 
 S = mean_magnitude(z)
@@ -79,7 +79,7 @@ STATEMENTS = (
     ),
     Identity(
         "error of the post-affine reading",
-        "true minus post-affine = u_i (1/(P S^2)) sum gamma_k (gamma_k - 1) g_k . z_k: zero for all g, z iff gamma_k in {0, 1}",
+        "true minus post-affine is u_i sum gamma_k (gamma_k - 1) g_k . z_k / (P S^2): zero for all g iff gamma_k is 0 or 1",
         lambda: (
             derived() - post_affine(),
             z.unit(i) * index_sum(lambda k: gamma[k] * (gamma[k] - 1) * g[k].dot(z[k])) / (P * S**2),

@@ -13,8 +13,8 @@ import sympy as sp
 
 from theory.exact import point
 from theory.mrsnorm import eq05
-from theory.phasors import P, apart, eps, g, gamma, gradient, i, j, z
 from theory.norms import loss
+from theory.phasors import P, apart, eps, g, gamma, gradient, i, j, z
 from theory.statements import Condition, Identity, refute
 
 S = eq05.S

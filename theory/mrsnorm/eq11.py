@@ -71,9 +71,7 @@ STATEMENTS = (
         "Eq. 1 is never larger",
         "at eps = 0, (mean r)^2 <= mean r^2, with equality iff all magnitudes are equal",
         lambda: (mean_magnitude(q, sp.Integer(0)) ** 2, rms_magnitude(q, sp.Integer(0)) ** 2),
-        lambda: over(
-            total(lambda k: total(lambda n: square(q.r[k] - q.r[n]))), times(known(2), known(P), known(P))
-        ),
+        lambda: over(total(lambda k: total(lambda n: square(q.r[k] - q.r[n]))), times(known(2), known(P), known(P))),
     ),
     Inequality(
         "the same eps in both roots",
@@ -86,7 +84,10 @@ STATEMENTS = (
     ),
 )
 
-MUTANTS = {"Eq. 1 itself": lambda: mean_magnitude(q), "Eq. 1 in coordinates": lambda: index_sum(lambda k: sp.sqrt(q.square(k))) / P + eps}
+MUTANTS = {
+    "Eq. 1 itself": lambda: mean_magnitude(q),
+    "Eq. 1 in coordinates": lambda: index_sum(lambda k: sp.sqrt(q.square(k))) / P + eps,
+}
 CORRECTED_MUTANTS = {
     "the same eps": lambda: 4 * (channel_scale(q, eps) * channel_scale(key, eps)) ** 2,
     "no factor": lambda: (channel_scale(q, eps / 2) * channel_scale(key, eps / 2)) ** 2,

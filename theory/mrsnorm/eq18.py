@@ -17,7 +17,7 @@ pairs k != l, and of terms with eps, all non-negative.
 import sympy as sp
 
 from theory.certificate import Nonneg, known, over, plus, times, total, total_apart
-from theory.mrsnorm.eq16 import EXTRA, POSITIVE_SCALES, S_k, S_q, WITNESS, scales
+from theory.mrsnorm.eq16 import EXTRA, POSITIVE_SCALES, WITNESS, S_k, S_q, scales
 from theory.mrsnorm.eq17 import aligned
 from theory.norms import score
 from theory.phasors import P, eps, key, on_groups, q

@@ -25,7 +25,7 @@ from theory.exact import Point, evaluate, point
 from theory.mrsnorm.eq05 import S, omega
 from theory.norms import loss
 from theory.phasors import P, apart, cross, eps, g, gamma, gradient, i, j, z
-from theory.statements import Hypothesis, Inequality, Identity
+from theory.statements import Hypothesis, Identity, Inequality
 
 M = sp.Symbol("M", nonnegative=True)
 

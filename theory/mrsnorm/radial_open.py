@@ -98,9 +98,7 @@ STATEMENTS = (
         "as printed",
         "the radial gain is positive: it is (sum_{k != i} r_k + P eps) / (P S^2)",
         lambda: (0, printed()),
-        lambda: over(
-            positive(others(), ALIVE), times(known(P), positive(S, "S > 0"), positive(S, "S > 0"))
-        ),
+        lambda: over(positive(others(), ALIVE), times(known(P), positive(S, "S > 0"), positive(S, "S > 0"))),
         (NOT_ALONE,),
         hypotheses=(Hypothesis(ALIVE, _alive), Hypothesis("S > 0", lambda at: _scale_at(at) > 0)),
         nonzero=(S,),
@@ -123,7 +121,10 @@ STATEMENTS = (
         lambda: (_outlier_gain(), 1 / (1 + EXTRA)),
         lambda: over(
             plus(known(1), times(known(2), known(EXTRA))),
-            times(plus(known(1), known(EXTRA)), plus(times(plus(known(1), known(EXTRA)), plus(known(1), known(EXTRA))), known(EXTRA))),
+            times(
+                plus(known(1), known(EXTRA)),
+                plus(times(plus(known(1), known(EXTRA)), plus(known(1), known(EXTRA))), known(EXTRA)),
+            ),
         ),
         nonzero=(1 + EXTRA, (1 + EXTRA) ** 2 + EXTRA, *sp.denom(_outlier_gain()).args),
     ),
