@@ -236,20 +236,21 @@ def _inside(statement: Statement, at: Point, entries: list[sp.Expr]) -> bool:
 
 def _pairs(statement: Statement) -> list[tuple[sp.Expr, sp.Expr]]:
     left, right = statement.sides()
-    lefts, rights = _entries(left), _entries(right)
+    lefts, rights = entries_of(left), entries_of(right)
     if len(lefts) != len(rights):
         raise ValueError(f"{statement.name}: {len(lefts)} entries on the left, {len(rights)} on the right")
     return list(zip(lefts, rights, strict=True))
 
 
-def _entries(side: object) -> list[sp.Expr]:
+def entries_of(side: object) -> list[sp.Expr]:
+    """The components of one side of a statement: the entries of a vector, or the expression itself."""
     if isinstance(side, sp.MatrixBase | Sequence):
         return [sp.sympify(entry) for entry in side]
     return [sp.sympify(side)]
 
 
 def _shown(side: object) -> sp.Basic:
-    entries = _entries(side)
+    entries = entries_of(side)
     return sp.ImmutableMatrix(side) if isinstance(side, sp.MatrixBase | Sequence) else entries[0]
 
 
