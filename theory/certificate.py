@@ -149,10 +149,11 @@ def power(part: Nonneg, exponent: sp.Expr) -> Nonneg:
 
 
 def monotone(gap: Nonneg, smaller: Nonneg, exponent: Nonneg) -> Nonneg:
-    """a^t - b^t >= 0 from a - b >= 0 (`gap`), b >= 0 and t >= 0: powers are monotone."""
+    """a^t - b^t >= 0 from a - b >= 0 (`gap`), b >= 0 and t >= 0; > 0 where a > b and t > 0: powers are monotone."""
     larger = gap.expr + smaller.expr
     difference = larger**exponent.expr - smaller.expr**exponent.expr
-    return _make(difference, "a power of the larger less that of the smaller", gap, smaller, exponent)
+    strict = gap.strict and exponent.strict
+    return _make(difference, "a power of the larger less that of the smaller", gap, smaller, exponent, strict=strict)
 
 
 def bernoulli(base: Nonneg, excess: Nonneg) -> Nonneg:

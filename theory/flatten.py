@@ -6,6 +6,7 @@
 | sum_k body | a combination of moments, sums of monomials in the symbols of index k |
 | base^(m/n) | (symbol)^m with symbol^n = base |
 | base^(a + c t), t symbolic | base^a (symbol)^c, the symbol standing for base^t |
+| (a b)^t, (a^s)^t with a, b >= 0 | a^t b^t, a^(s t) |
 | cos, sin of an angle | a pair with sin^2 = 1 - cos^2 (sums and differences of angles are expanded) |
 | log(base) | a symbol; log of a power or of a product with positive factors is expanded first |
 
@@ -137,6 +138,9 @@ class Flattener:
     def _power(self, base: sp.Expr, exponent: sp.Expr) -> sp.Expr:
         if isinstance(base, sp.Pow) and base.base.is_nonnegative:
             return self(base.base ** sp.expand(base.exp * exponent))
+        factors = sp.Mul.make_args(base)
+        if len(factors) > 1 and all(factor.is_nonnegative for factor in factors):
+            return sp.Mul(*(self(factor**exponent) for factor in factors))
         flat, result = self(base), sp.Integer(1)
         for term in sp.Add.make_args(sp.expand(exponent)):
             number, symbolic = term.as_coeff_Mul()

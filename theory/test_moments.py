@@ -37,6 +37,10 @@ TRUE = {
     "a root under a sum": sum_of(lambda k: sp.sqrt(z.r[k]) ** 3 * sp.sqrt(z.r[k]) - z.r[k] ** 2),
     "symbolic powers": sum_of(lambda k: z.r[k] ** (2 * p - 1) * z.r[k]) - sum_of(lambda k: (z.r[k] ** p) ** 2),
     "a power mean and its power": ((mean_power ** (1 / p)) ** (p - 1)) * mean_power ** (1 / p) - mean_power,
+    "a power of a quotient": mean_power ** (1 / p) - sum_of(lambda k: z.r[k] ** p) ** (1 / p) / P ** (1 / p),
+    "a power of a power": sum_of(lambda k: (z.r[k] ** p) ** (1 / p) - z.r[k]),
+    "a scaled power under a sum": sum_of(lambda k: (z.r[k] ** 2 / mean_square) ** (p / 2))
+    - sum_of(lambda k: z.r[k] ** p) / mean_square ** (p / 2),
     "logarithm of a root": sp.log(sp.sqrt(mean_square)) - sp.log(mean_square) / 2,
     "logarithm of a product": sp.log(c * mean_square) - sp.log(c) - sp.log(mean_square),
     "logarithm of a magnitude": sum_of(lambda k: sp.log(c * z.r[k])) - P * sp.log(c) - sum_of(lambda k: sp.log(z.r[k])),

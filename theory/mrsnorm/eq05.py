@@ -79,7 +79,7 @@ STATEMENTS = (
     ),
     Identity(
         "error of the post-affine reading",
-        "true minus post-affine: u_i sum gamma_k (gamma_k - 1) g_k . z_k / (P S^2), zero for all g iff gamma_k is 0 or 1",
+        "true minus post-affine: u_i sum gamma_k (gamma_k - 1) g_k . z_k / (P S^2), 0 for all g iff gamma_k is 0 or 1",
         lambda: (
             derived() - post_affine(),
             z.unit(i) * index_sum(lambda k: gamma[k] * (gamma[k] - 1) * g[k].dot(z[k])) / (P * S**2),
