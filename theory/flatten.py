@@ -139,7 +139,7 @@ class Flattener:
         if isinstance(base, sp.Pow) and base.base.is_nonnegative:
             return self(base.base ** sp.expand(base.exp * exponent))
         factors = sp.Mul.make_args(base)
-        if len(factors) > 1 and all(factor.is_nonnegative for factor in factors):
+        if len(factors) > 1 and all((f.base if isinstance(f, sp.Pow) else f).is_nonnegative for f in factors):
             return sp.Mul(*(self(factor**exponent) for factor in factors))
         flat, result = self(base), sp.Integer(1)
         for term in sp.Add.make_args(sp.expand(exponent)):
