@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import sympy as sp
+from sympy.printing.pretty.stringpict import prettyForm
 from sympy.tensor.indexed import Indexed, IndexedBase
 
 P = sp.Symbol("P", integer=True, positive=True)
@@ -33,7 +34,7 @@ class _BoundIndex(sp.Dummy):
     def _sympystr(self, printer: sp.printing.str.StrPrinter) -> str:
         return self.name
 
-    def _pretty(self, printer: sp.printing.pretty.pretty.PrettyPrinter) -> sp.printing.pretty.stringpict.prettyForm:
+    def _pretty(self, printer: sp.printing.pretty.pretty.PrettyPrinter) -> prettyForm:
         return printer._print(sp.Symbol(self.name))
 
 
@@ -74,15 +75,19 @@ class IndexSum(sp.Expr):
     def _eval_derivative(self, variable: sp.Expr) -> sp.Expr:
         return derivative(self, variable)
 
+    def printable(self) -> sp.Sum:
+        """The same sum as a SymPy `Sum`, which printers know how to set in parentheses."""
+        index = sp.Symbol(self.index.name, integer=True)
+        return sp.Sum(self.body.xreplace({self.index: index}), (index, 1, self.length))
+
     def _latex(self, printer: sp.printing.latex.LatexPrinter) -> str:
-        body = printer.parenthesize(self.body, sp.printing.precedence.PRECEDENCE["Mul"])
-        return rf"\sum_{{{printer._print(self.index)}=1}}^{{{printer._print(self.length)}}} {body}"
+        return rf"\left({printer._print(self.printable())}\right)"
 
     def _sympystr(self, printer: sp.printing.str.StrPrinter) -> str:
         return f"sum({printer._print(self.body)}, {self.index.name}=1..{printer._print(self.length)})"
 
-    def _pretty(self, printer: sp.printing.pretty.pretty.PrettyPrinter) -> sp.printing.pretty.stringpict.prettyForm:
-        return printer._print_Sum(sp.Sum(self.body, (self.index, 1, self.length)))
+    def _pretty(self, printer: sp.printing.pretty.pretty.PrettyPrinter) -> prettyForm:
+        return prettyForm(*printer._print(self.printable()).parens())
 
 
 def index_sum(body: Callable[[sp.Symbol], sp.Expr], length: sp.Expr = P) -> sp.Expr:

@@ -5,6 +5,7 @@ import random
 import pytest
 import sympy as sp
 
+from theory.display import printable
 from theory.exact import evaluate, random_point
 from theory.moments import vanishes
 from theory.norms import loss, mean_magnitude, rms_magnitude, score
@@ -113,4 +114,11 @@ def test_rms_gradient_agrees_with_exact_dual_numbers():
 
 def test_printing_names_the_index():
     assert str(index_sum(lambda k: x[k])) == "sum(x[k], k=1..P)"
-    assert sp.latex(index_sum(lambda k: x[k])).startswith(r"\sum_{k=1}^{P}")
+    assert r"\sum_{k=1}^{P} {x}_{k}" in sp.latex(index_sum(lambda k: x[k]))
+
+
+def test_the_square_of_a_sum_does_not_print_as_a_sum_of_squares():
+    square, squares = index_sum(lambda k: x[k]) ** 2, index_sum(lambda k: x[k] ** 2)
+    for printer in (sp.latex, sp.pretty, lambda e: sp.latex(printable(e)), lambda e: sp.pretty(printable(e))):
+        assert printer(square) != printer(squares)
+        assert any(bracket in printer(square) for bracket in ")⎠")
