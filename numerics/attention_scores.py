@@ -1,0 +1,115 @@
+"""Attention scores of normalized queries and keys, and what rounding can do to them.
+
+With q_i, k_i the i-th phasors of a query and a key of width d = 2P, W_i = r_{q,i} r_{k,i} / (S_q S_k) and
+P_i = q_i . k_i / (S_q S_k), the score is sum_i P_i (MRSNorm paper, section 5.3 and appendix A, Eqs. 9-15). The paper
+gives S twice, as the mean of the magnitudes (Eq. 1) and as their root mean square (Eq. 11): `MEAN` and
+`ROOT_MEAN_SQUARE`. `SCALAR_RMS` is the scale of QK-RMSNorm.
+
+As in attention kernels, the layer's output is stored in the format of its input (one rounding, v, for fp16 and bf16)
+and logits are multiplied, summed and kept in the accumulation format (u). Counting roundings as `numerics.rounding`
+does, q_c / S_q has S + 1 and one in v, the same for k, a product 1 and a sum of n terms n - 1. So
+
+    |score - exact| <= ((1 + gamma_m(u)) (1 + gamma_2(v)) - 1) A + underflow,   m = 2 S + 2 + n,
+    A = sum_c |q_c k_c| / (S_q S_k) <= sum_i W_i,
+
+n = d for the score and 2 for one P_i. A quotient that underflows is off by at most eta_u/2 + eta_v/2 <= eta_v, which
+the other factor multiplies, and a product by eta_u: sum_c eta_v (|qhat_c| + |khat_c| + eta_v) + eta_u.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from numerics.norms import magnitudes, mrs_scale, phasor_rms_scale, rms_scale
+from numerics.rounding import FORMATS, FP64, MAGNITUDE, Format, rms_roundings, roundings, scale_roundings
+
+
+@dataclass(frozen=True)
+class Definition:
+    """One way to define S: its name, the scale (x, eps) -> (..., 1), and the roundings in it over P phasors."""
+
+    name: str
+    scale: Callable[[Tensor, float], Tensor]
+    roundings: Callable[[int], int]
+
+
+def _rms_roundings(phasors: int) -> int:
+    return rms_roundings(2 * phasors)
+
+
+MEAN = Definition("Eq. 1", mrs_scale, scale_roundings)
+ROOT_MEAN_SQUARE = Definition("Eq. 11", phasor_rms_scale, _rms_roundings)
+SCALAR_RMS = Definition("QK-RMSNorm", rms_scale, _rms_roundings)
+
+
+def format_of(x: Tensor) -> Format:
+    """The format of a tensor; KeyError for a dtype that is none of the four."""
+    return {fmt.dtype: fmt for fmt in FORMATS.values()}[x.dtype]
+
+
+def normalized(x: Tensor, definition: Definition, eps: float) -> Tensor:
+    """x / S: (..., d) -> (..., d), computed in the accumulation format and stored in the format of x."""
+    return (x.to(format_of(x).accumulation.dtype) / definition.scale(x, eps)).to(x.dtype)
+
+
+def block_scores(q: Tensor, k: Tensor, definition: Definition, eps: float) -> Tensor:
+    """P_i, the score of each phasor (Eq. 15): (..., d) -> (..., P), in the accumulation format."""
+    return _products(q, k, definition, eps).unflatten(-1, (-1, 2)).sum(-1)
+
+
+def score(q: Tensor, k: Tensor, definition: Definition, eps: float) -> Tensor:
+    """The logit before any temperature (Eq. 12): (..., d) -> (...), in the accumulation format."""
+    return _products(q, k, definition, eps).sum(-1)
+
+
+def _products(q: Tensor, k: Tensor, definition: Definition, eps: float) -> Tensor:
+    acc = format_of(q).accumulation.dtype
+    return normalized(q, definition, eps).to(acc) * normalized(k, definition, eps).to(acc)
+
+
+def block_score_error(q: Tensor, k: Tensor, definition: Definition, eps: float) -> Tensor:
+    """Bound on the error of `block_scores` for these q, k: (..., d) -> (..., P), in fp64."""
+    size, lost = (part.unflatten(-1, (-1, 2)).sum(-1) for part in _parts(q, k, definition, eps))
+    return _relative(q, definition, 2) * size + lost
+
+
+def score_error(q: Tensor, k: Tensor, definition: Definition, eps: float) -> Tensor:
+    """Bound on the error of `score` for these q, k: (..., d) -> (...), in fp64."""
+    size, lost = (part.sum(-1) for part in _parts(q, k, definition, eps))
+    return _relative(q, definition, q.shape[-1]) * size + lost
+
+
+def _relative(q: Tensor, definition: Definition, terms: int) -> float:
+    fmt = format_of(q)
+    work = roundings(2 * definition.roundings(q.shape[-1] // 2) + 2 + terms, fmt.accumulation)
+    store = 0.0 if fmt == fmt.accumulation else roundings(2, fmt)
+    return work + store + work * store
+
+
+def _parts(q: Tensor, k: Tensor, definition: Definition, eps: float) -> tuple[Tensor, Tensor]:
+    """|qhat_c khat_c| and what its underflow may lose, by channel: (..., d) each, in fp64."""
+    fmt = format_of(q)
+    q_hat, k_hat = (normalized(x.double(), definition, eps).abs() for x in (q, k))
+    eta = fmt.smallest_subnormal
+    return q_hat * k_hat, eta * (q_hat + k_hat + eta) + fmt.accumulation.smallest_subnormal
+
+
+def polar(x: Tensor) -> tuple[Tensor, Tensor]:
+    """Magnitudes and angles of the phasors (Eq. 10): (..., d) -> two of (..., P), in fp64; the angle of 0 is 0."""
+    z = x.double().unflatten(-1, (-1, 2))
+    return magnitudes(x.double()), torch.atan2(z[..., 1], z[..., 0])
+
+
+def weights(q: Tensor, k: Tensor, definition: Definition, eps: float) -> Tensor:
+    """W_i (Eq. 14): (..., d) -> (..., P), in fp64; relative error at most `weight_error`."""
+    q, k = q.double(), k.double()
+    return magnitudes(q) * magnitudes(k) / (definition.scale(q, eps) * definition.scale(k, eps))
+
+
+def weight_error(definition: Definition, phasors: int) -> float:
+    """Relative rounding error of W_i in fp64: two magnitudes, two scales, two products and a quotient."""
+    return roundings(2 * MAGNITUDE + 2 * definition.roundings(phasors) + 3, FP64)
