@@ -1,0 +1,242 @@
+"""The command line: `paper-checks list | show | run | report`.
+
+Only typer is imported at start-up; torch, SymPy and rich are imported by the command that needs them.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import time
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from paper_checks import __version__, interrupt, output, slugs
+from paper_checks import claims as ledger
+from paper_checks.claims import Claim, LedgerError, Paper
+from paper_checks.usage import UsageProblem, integer
+
+BAD_USAGE = 2
+BROKEN_PIPE = 128 + 13
+EPILOG = """\b
+Exit status:
+  0    every verdict is the one the ledger records
+  1    a verdict differs, evidence contradicts itself, or a check raised an error
+  2    bad usage or bad input
+  3    incomplete: something asked for was not run or stayed undecided
+  130  interrupted
+
+\b
+Examples:
+  paper-checks list --paper mrsnorm
+  paper-checks show eq18
+  paper-checks run
+  paper-checks run eq5 18 18-rms --dtype fp16 --dtype bf16
+  paper-checks run --jobs 2 --json results.json --html report.html
+  paper-checks run eq18 --json - | python -m json.tool
+  paper-checks report --markdown > paper_checks.md
+"""
+
+app = typer.Typer(
+    epilog=EPILOG,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def main_options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and exit.", callback=_show_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Decides the claims of normalization-layer papers: PASS, PASS IF, FAIL or OPEN."""
+
+
+PaperOption = Annotated[Optional[str], typer.Option("--paper", metavar="NAME", help="Only this paper's claims.")]  # noqa: UP045
+File = Optional[str]  # noqa: UP045
+Integer = Annotated[str, typer.Option(metavar="N")]
+
+
+@app.command("list")
+def list_command(
+    paper: PaperOption = None,
+    json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+) -> None:
+    """The claims, with their sources."""
+    from paper_checks.report import listing
+
+    found = [claim for each in _papers(paper) for claim in each.claims]
+    sys.stdout.write(listing.as_json(found) if json else listing.as_text(found))
+
+
+@app.command(short_help="One claim: statement, derivation, verdict, witness.")
+def show(
+    slug: Annotated[str, typer.Argument(metavar="SLUG", help="A claim: eq18, 18 and EQ18 are the same.")],
+    paper: PaperOption = None,
+    latex: Annotated[bool, typer.Option("--latex", help="Formulas as LaTeX.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+) -> None:
+    """One claim: statement, source, derivation step by step, verdict, witness, corrected statement.
+
+    The verdict shown here rests on the symbolic evidence alone; `run` adds the measurements.
+    """
+    if latex and json:
+        raise UsageProblem("--latex", "--json beside it", "one of the two (the JSON has both forms of each formula)")
+    claim = slugs.find(slug, [claim for each in _papers(paper) for claim in each.claims])
+    from paper_checks import derivation, run
+    from paper_checks.report import claim as report
+    from paper_checks.report import document
+
+    result = run.run([claim])[0]
+    columns = shutil.get_terminal_size().columns - len(report.INDENT) if sys.stdout.isatty() else None
+    derivations = [] if result.errors else derivation.derive(claim, columns)
+    if json:
+        sys.stdout.write(document.dumps(report.as_data(result, derivations)))
+    else:
+        sys.stdout.write(report.as_text(result, derivations, latex))
+    raise typer.Exit(1 if result.problems else 0)
+
+
+@app.command("run", epilog=EPILOG, short_help="Decide claims: one line a claim and a summary.")
+def run_command(
+    slug: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Argument(metavar="[SLUG]...", help="Claims to decide; all of them if none is named.", show_default=False),
+    ] = None,
+    paper: PaperOption = None,
+    device: Annotated[str, typer.Option(metavar="auto|cpu|cuda", help="Where the numeric checks run.")] = "auto",
+    dtype: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(metavar="D", help="fp16, bf16, fp32 or fp64; may be repeated.", show_default="all four"),
+    ] = None,
+    trials: Annotated[str, typer.Option(metavar="N", help="Random trials a cell of each numeric check.")] = "64",
+    seed: Annotated[str, typer.Option(metavar="N", help="Seed of everything random.")] = "0",
+    full: Annotated[bool, typer.Option("--full", help="Search deeper; takes longer.")] = False,
+    jobs: Annotated[str, typer.Option(metavar="N", help="Worker processes.")] = "1",
+    json: Annotated[File, typer.Option(metavar="FILE", help="Write JSON; - is standard output.")] = None,
+    junit: Annotated[File, typer.Option(metavar="FILE", help="Write JUnit XML; - is standard output.")] = None,
+    html: Annotated[File, typer.Option(metavar="FILE", help="Write an HTML page; - is standard output.")] = None,
+) -> None:
+    """Decide claims: print one line a claim and a summary."""
+    from paper_checks import options, run
+    from paper_checks.report import files
+
+    started = time.perf_counter()
+    papers = _papers(paper)
+    chosen, named = _select(papers, slug or ())
+    workers = integer("--jobs", jobs, 1, options.MOST_JOBS)
+    asked = options.Request(device, tuple(dtype or ()), trials, seed, full)
+    asked.check()
+    outputs = output.open_outputs({"--json": json, "--junit": junit, "--html": html})
+    settings = asked.settings()
+
+    from paper_checks.report import terminal
+
+    with terminal.progress(len(run.tasks(chosen, settings))) as advance:
+        results = run.run(chosen, settings, workers, advance)
+    seconds = time.perf_counter() - started
+    files.write(outputs, results, papers, options.environment(settings, workers))
+    table = sys.stderr if any(each.is_stdout for each in outputs.values()) else sys.stdout
+    terminal.print_table(results, table, seconds)
+    raise typer.Exit(run.status(results, named))
+
+
+@app.command(short_help="The ledger as text: every claim, verdict and evidence.")
+def report(
+    markdown: Annotated[bool, typer.Option("--markdown", help="As Markdown (the only format so far).")] = False,
+    source: Annotated[
+        File, typer.Option("--from", metavar="FILE", help="Results that `run --json FILE` wrote, instead of a new run.")
+    ] = None,
+    target: Annotated[str, typer.Option("--output", metavar="FILE", help="Where to; - is standard output.")] = "-",
+    jobs: Annotated[str, typer.Option(metavar="N", help="Worker processes.")] = "1",
+) -> None:
+    """Render every claim, verdict and piece of evidence, without machine-dependent numbers.
+
+    Without --from, everything is decided first, on the CPU, with the default settings of `run`.
+    """
+    if not markdown:
+        raise UsageProblem("report", "no format", "--markdown")
+    from paper_checks import options, run
+    from paper_checks.report import document, terminal
+    from paper_checks.report import markdown as report_markdown
+
+    papers = _papers(None)
+    chosen = [claim for each in papers for claim in each.claims]
+    workers = integer("--jobs", jobs, 1, options.MOST_JOBS)
+    written = output.open_outputs({"--output": target})["--output"]
+    if source is not None:
+        results = document.results_from(_read("--from", source), chosen, "--from", source)
+    else:
+        settings = options.Request(device="cpu").settings()
+        with terminal.progress(len(run.tasks(chosen, settings))) as advance:
+            results = run.run(chosen, settings, workers, advance)
+    written.write(report_markdown.render(results, papers))
+    for problem in (problem for result in results for problem in result.problems):
+        typer.echo(f"paper-checks: {problem}", err=True)
+    raise typer.Exit(run.status(results))
+
+
+def call(arguments: list[str] | None = None) -> int:
+    """Runs the command line and returns its exit status; bad usage is one line on standard error."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    try:
+        status = app(arguments or ["--help"], prog_name="paper-checks", standalone_mode=False)
+        sys.stdout.flush()
+        return status or 0
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+    except (UsageProblem, LedgerError) as problem:
+        return _refuse(str(problem))
+    except Exception as problem:  # what typer raises for bad usage; its classes have moved between versions
+        if not hasattr(problem, "format_message"):
+            raise
+        return _refuse(problem.format_message())
+    finally:
+        output.discard_all()
+
+
+def main() -> None:
+    """The console script: watches for Ctrl-C, then runs the command line."""
+    interrupt.watch()
+    sys.exit(call())
+
+
+def _refuse(message: str) -> int:
+    line = " ".join(message.split())
+    if line:
+        sys.stderr.write(f"paper-checks: {line}\n")
+    return BAD_USAGE
+
+
+def _papers(name: str | None) -> tuple[Paper, ...]:
+    papers = ledger.load()
+    found = tuple(each for each in papers if name is None or each.name == name.strip().lower())
+    if not found:
+        raise UsageProblem("--paper", name, f"one of {', '.join(each.name for each in papers)}")
+    return found
+
+
+def _select(papers: tuple[Paper, ...], names: list[str]) -> tuple[list[Claim], list[Claim]]:
+    """The claims to decide, in the order of the ledger, and those among them that were named."""
+    every = [claim for each in papers for claim in each.claims]
+    named = [slugs.find(name, every) for name in names]
+    return [claim for claim in every if claim in named] if named else every, named
+
+
+def _read(argument: str, path: str) -> str:
+    try:
+        return sys.stdin.read() if path == output.STDOUT else Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageProblem(argument, path, f"a readable file ({error})") from error

@@ -1,0 +1,98 @@
+"""The ledger as Markdown: every claim with its verdict and its evidence, and no number that depends on the machine.
+
+Times, devices and measured ratios are left out; a numeric row says "consistent" or "violated", its scope and dtypes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from paper_checks.claims import Paper
+from paper_checks.evidence import Evidence
+from paper_checks.report import words
+from paper_checks.run import Result
+
+INTRODUCTION = """\
+# The claims, decided
+
+Written by `paper-checks report --markdown`.
+
+| verdict | meaning |
+|---|---|
+| `PASS` | holds as printed, everywhere the paper says it does |
+| `PASS IF` | holds under conditions the paper does not state, each with a witness that it is needed |
+| `FAIL` | refuted as printed by an exact witness; the corrected statement is proved beside it where there is one |
+| `OPEN` | not decided by the evidence at hand; says why, or what would decide it |
+"""
+
+
+def render(results: Sequence[Result], papers: Sequence[Paper]) -> str:
+    """The whole ledger as Markdown text."""
+    parts = [INTRODUCTION, words.counts(results) + ".\n"]
+    for paper in papers:
+        own = [result for result in results if result.claim.paper == paper.name]
+        if own:
+            parts.append("\n".join(_paper(paper, own)))
+    return "\n".join(parts)
+
+
+def _paper(paper: Paper, results: list[Result]) -> Iterator[str]:
+    yield from (
+        f"## {paper.title}",
+        "",
+        f"Source: {paper.source}.",
+        "",
+        "| claim | source | verdict |",
+        "|---|---|---|",
+    )
+    for result in results:
+        claim = result.claim
+        yield f"| [{claim.slug}](#{claim.slug}) | {_cell(claim.source)} | `{result.verdict.verdict}` |"
+    for result in results:
+        yield from _claim(result)
+
+
+def _claim(result: Result) -> Iterator[str]:
+    claim, verdict = result.claim, result.verdict
+    yield from ("", f"### {claim.slug}", "", f"`{verdict.verdict}` · {claim.source}", "", _text(claim.statement))
+    if claim.assumptions:
+        yield from ("", f"The paper assumes: {_text('; '.join(claim.assumptions))}.")
+    if verdict.conditions:
+        yield from ("", "Holds if:" if verdict.verdict == "PASS IF" else "Conditions:", "")
+        yield from (f"- {_text(condition)}" for condition in verdict.conditions)
+    if verdict.corrected:
+        yield from ("", f"Corrected: {_text(verdict.corrected)}.")
+    if result.reason:
+        yield from ("", f"Open: {_text(result.reason)}.")
+    if result.evidence:
+        yield from ("", "| statement | evidence | scope |", "|---|---|---|")
+        yield from _rows(result.evidence)
+
+
+def _rows(evidence: Sequence[Evidence]) -> Iterator[str]:
+    """One line a row; numeric rows that differ only in dtype share a line."""
+    lines: dict[tuple[str, str, str], list[str]] = {}
+    for row in evidence:
+        says, scope = f"{row.kind}: {row.status}", row.scope
+        if row.kind == "exact" and row.witness:
+            says, scope = f"exact: refuted, {words.failing_side(row.witness)}", words.point(row.witness)
+        dtypes = lines.setdefault((_named(row), says, scope), [])
+        if row.dtype and row.dtype not in dtypes:
+            dtypes.append(row.dtype)
+    for (statement, says, scope), dtypes in lines.items():
+        where = f"{scope}; {', '.join(dtypes)}" if dtypes else scope
+        yield f"| {_cell(statement)} | {_cell(says)} | {_cell(where)} |"
+
+
+def _named(row: Evidence) -> str:
+    """The statement's name, with its text where a proof or a refutation gives one."""
+    return f"{row.statement}: {row.detail}" if row.detail and row.dtype is None else row.statement
+
+
+def _text(text: str) -> str:
+    """Text whose signs Markdown would read as markup, escaped."""
+    return "".join(f"\\{sign}" if sign in "\\`*_[]<|" else sign for sign in text)
+
+
+def _cell(text: str) -> str:
+    return _text(" ".join(text.split()))

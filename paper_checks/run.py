@@ -1,0 +1,144 @@
+"""Decides claims: collects their evidence, in this process or in several, and holds it against the ledger."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from paper_checks import evidence
+from paper_checks.claims import Claim
+from paper_checks.evidence import Collected, Evidence, Task
+from paper_checks.verdict import Verdict, decide
+
+REPRODUCED, DIFFERS, BAD_USAGE, INCOMPLETE = 0, 1, 2, 3
+Progress = Callable[[Task], None]
+
+
+@dataclass(frozen=True)
+class Result:
+    """A claim, its evidence, its verdict, and what went wrong while collecting the evidence."""
+
+    claim: Claim
+    verdict: Verdict
+    evidence: tuple[Evidence, ...] = ()
+    errors: tuple[str, ...] = ()
+
+    @property
+    def reason(self) -> str:
+        """Why the claim is open: the ledger's words where nothing has been collected, else the evidence's."""
+        if self.verdict.verdict != "OPEN":
+            return ""
+        return self.verdict.reason if self.evidence or not self.claim.open else self.claim.open
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Everything that makes the run fail: a regression, a contradiction, a module that raised."""
+        found = [f"{self.claim.slug}: {text}" for text in (*self.verdict.contradictions, *self.errors)]
+        if self.verdict.verdict != self.claim.expected:
+            because = f" ({self.verdict.reason})" if self.verdict.reason else ""
+            got = f"the evidence says {self.verdict.verdict}{because}, the ledger {self.claim.expected}"
+            found.insert(0, f"{self.claim.slug}: {got}")
+        return tuple(found)
+
+    @property
+    def gaps(self) -> tuple[str, ...]:
+        """Evidence that was asked for and is not there; a claim that the ledger leaves open has none."""
+        if self.claim.expected == "OPEN":
+            return ()
+        missing = [row for row in self.evidence if row.status in ("undecided", "not run")]
+        return tuple(f"{self.claim.slug}: '{row.statement}' is {row.status} ({row.detail})" for row in missing)
+
+
+def tasks(claims: Iterable[Claim], settings: Any) -> list[Task]:
+    """The evidence there is to collect for `claims`; without `settings`, the symbolic side alone."""
+    found = []
+    for claim in claims:
+        found.append(Task(claim.paper, claim.slug, evidence.THEORY))
+        if settings is not None:
+            found.append(Task(claim.paper, claim.slug, evidence.NUMERICS, settings))
+    return [task for task in found if evidence.exists(task.module)]
+
+
+def run(claims: Sequence[Claim], settings: Any = None, jobs: int = 1, progress: Progress | None = None) -> list[Result]:
+    """The verdict on each claim, in the order given.
+
+    Args:
+        claims: what to decide.
+        settings: `numerics.measure.Settings`, or None to leave the numeric checks out.
+        jobs: worker processes, of one thread each. The result does not depend on it.
+        progress: called with each task once its evidence is there.
+    """
+    todo = tasks(claims, settings)
+    collected: dict[tuple[str, str], list[Collected]] = {}
+    done = {}
+    for task, found in _collect_all(todo, jobs):
+        done[task] = found
+        if progress:
+            progress(task)
+    for task in todo:
+        collected.setdefault((task.paper, task.slug), []).append(done[task])
+    return [_result(claim, collected.get((claim.paper, claim.slug), ())) for claim in claims]
+
+
+def status(results: Iterable[Result], named: Iterable[Claim] = ()) -> int:
+    """The exit status: 1 if anything is wrong, 3 if something asked for is missing or a named claim is open, else 0."""
+    results, named = list(results), set(named)
+    if any(result.problems for result in results):
+        return DIFFERS
+    if any(result.gaps or (result.claim in named and result.verdict.verdict == "OPEN") for result in results):
+        return INCOMPLETE
+    return REPRODUCED
+
+
+def _result(claim: Claim, collected: Iterable[Collected]) -> Result:
+    rows = tuple(row for found in collected for row in found.rows)
+    errors = tuple(error for found in collected for error in found.errors)
+    return Result(claim, decide(rows), rows, errors)
+
+
+def _collect_all(todo: list[Task], jobs: int) -> Iterator[tuple[Task, Collected]]:
+    if jobs == 1 or len(todo) < 2:
+        for task in todo:
+            yield task, evidence.collect(task)
+        return
+    import joblib  # here, not above: it takes a tenth of a second
+
+    waiting = dict.fromkeys(todo)
+    try:
+        with _quiet_children():
+            work = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
+            finished = work(joblib.delayed(_pair)(task) for task in todo)
+        for task, found in finished:
+            del waiting[task]
+            yield task, found
+    except Exception as error:  # a worker was killed, as the system does when memory is short
+        for task in waiting:
+            yield task, evidence.failed(task, [], error, 0.0)
+
+
+def _pair(task: Task) -> tuple[Task, Collected]:
+    return task, evidence.collect(task)
+
+
+@contextmanager
+def _quiet_children() -> Iterator[None]:
+    """Processes started meanwhile, and by threads started meanwhile, leave an interrupt to this process.
+
+    It reaches them blocked, since they inherit the signal mask. The one that outlives this process to give its
+    semaphores back does so without a warning.
+    """
+    before = os.environ.get("PYTHONWARNINGS")
+    os.environ["PYTHONWARNINGS"] = ",".join(filter(None, (before, "ignore:resource_tracker")))
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        if before is None:
+            del os.environ["PYTHONWARNINGS"]
+        else:
+            os.environ["PYTHONWARNINGS"] = before
