@@ -1,0 +1,183 @@
+"""A paper that exists only for the tests: claims, theory and numerics in a temporary directory.
+
+It shows that a further paper needs no machinery, and lets the tests break things on purpose.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from joblib.externals.loky import get_reusable_executor
+
+from paper_checks import claims, cli, evidence
+
+_NUMBER = itertools.count()
+
+CLAIMS = """
+[paper]
+name = "toy"
+title = "Doubling considered harmless"
+source = "a test"
+
+[[claim]]
+slug = "eq01"
+source = "section 1, Eq. 1"
+statement = "x + x is 2 x."
+expected = "PASS"
+
+[[claim]]
+slug = "eq02"
+source = "section 1, Eq. 2"
+statement = "x + x is x^2."
+assumptions = ["x is real"]
+expected = "FAIL"
+
+[[claim]]
+slug = "eq02-rms"
+source = "section 1, Eq. 2"
+statement = "x / x is 1."
+expected = "PASS IF"
+
+[[claim]]
+slug = "taste"
+source = "section 2"
+statement = "Doubling is beautiful."
+expected = "OPEN"
+open = "not examined yet"
+"""
+
+KIT = """
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Callable
+import sympy
+from theory.proof import Proved, Refuted, Step, Undecided, Witness
+
+x, y = sympy.symbols("x y", real=True)
+PROVED = Proved(steps=(Step("both sides", sympy.Eq(2 * x, y, evaluate=False)),), nonzero=(x,))
+
+def witness(honest=True):
+    values = {"left": Fraction(2), "right": Fraction(1)}
+    return Witness({"x": Fraction(1)}, values, "=", lambda: values if honest else {})
+
+@dataclass
+class Condition:
+    text: str
+    necessity: Callable
+
+@dataclass
+class Statement:
+    name: str
+    text: str
+    decide: Callable
+    conditions: tuple = ()
+    expects: str = "proved"
+    def formula(self):
+        return sympy.Eq(2 * x, y, evaluate=False)
+"""
+
+EQ01 = """
+from {theory}.toy.kit import *
+STATEMENTS = (Statement("as printed", "x + x = 2 x", lambda: PROVED),)
+"""
+
+EQ02 = """
+from {theory}.toy.kit import *
+STATEMENTS = (
+    Statement("as printed", "x + x = x^2", lambda: Refuted(witness()), expects="refuted"),
+    Statement("corrected", "x + x = 2 x", lambda: PROVED),
+)
+"""
+
+EQ02_RMS = """
+from {theory}.toy.kit import *
+STATEMENTS = (
+    Statement("as printed", "x / x = 1", lambda: PROVED, (Condition("x != 0", lambda: Refuted(witness())),)),
+)
+"""
+
+MEASURE = """
+from numerics.measure import Measurement
+def measure(settings):
+    for dtype in settings.dtypes:
+        yield Measurement("random", "as printed", "x up to 1", {worst}, settings.trials, dtype, settings.device,
+                          settings.seed, witness={{"x": [1.0, float("inf")]}})
+"""
+
+
+@dataclass
+class Toy:
+    """The toy paper: where it lies, the names of its packages, and ways to change it."""
+
+    directory: Path
+    theory: str
+    numerics: str
+
+    def write_theory(self, slug: str, source: str) -> None:
+        self._write(self.theory, slug, source.replace("{theory}", self.theory))
+
+    def write_numerics(self, slug: str, worst: str = "0.5", source: str | None = None) -> None:
+        self._write(self.numerics, slug, MEASURE.format(worst=worst) if source is None else source)
+
+    def write_claims(self, text: str = CLAIMS, name: str = "toy") -> None:
+        (self.directory / "claims").mkdir(exist_ok=True)
+        (self.directory / "claims" / f"{name}.toml").write_text(text, encoding="utf-8")
+
+    def driver(self) -> list[str]:
+        """The command that runs this paper's `paper-checks` in a process of its own."""
+        code = (
+            "import sys, pathlib; sys.path.insert(0, {d!r})\n"
+            "from paper_checks import claims, cli, evidence\n"
+            "claims.DIRECTORY = pathlib.Path({d!r}) / 'claims'\n"
+            "evidence.THEORY, evidence.NUMERICS = {t!r}, {n!r}\n"
+            "cli.main()\n"
+        )
+        return [sys.executable, "-c", code.format(d=str(self.directory), t=self.theory, n=self.numerics)]
+
+    def _write(self, root: str, slug: str, source: str) -> None:
+        package = self.directory / root / "toy"
+        package.mkdir(parents=True, exist_ok=True)
+        for init in (package.parent / "__init__.py", package / "__init__.py"):
+            init.touch()
+        (package / f"{slug.replace('-', '_')}.py").write_text(source, encoding="utf-8")
+
+
+@pytest.fixture
+def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Toy]:
+    """The toy paper, in place of the real ones."""
+    number = next(_NUMBER)
+    paper = Toy(tmp_path, f"toy_theory_{number}", f"toy_numerics_{number}")
+    paper.write_claims()
+    for slug, source in (("kit", KIT), ("eq01", EQ01), ("eq02", EQ02), ("eq02-rms", EQ02_RMS)):
+        paper.write_theory(slug, source)
+    paper.write_numerics("eq01")
+    paper.write_numerics("eq02", worst="3.0")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(claims, "DIRECTORY", tmp_path / "claims")
+    monkeypatch.setattr(evidence, "THEORY", paper.theory)
+    monkeypatch.setattr(evidence, "NUMERICS", paper.numerics)
+    yield paper
+    get_reusable_executor().shutdown(kill_workers=True)  # workers keep the import path that they were started with
+
+
+@pytest.fixture
+def command(capfd: pytest.CaptureFixture) -> Callable[..., SimpleNamespace]:
+    """Runs the command line in this process: status, out, err, and out as JSON."""
+
+    def run(*arguments: str) -> SimpleNamespace:
+        status = cli.call([*map(str, arguments)])
+        out, err = capfd.readouterr()
+        return SimpleNamespace(status=status, out=out, err=err, json=lambda: json.loads(out, parse_constant=_refuse))
+
+    return run
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is not JSON")

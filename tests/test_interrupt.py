@@ -1,0 +1,97 @@
+"""Ctrl-C ends the process within a second: status 130, no traceback, no file and no worker left behind."""
+
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+
+WAITS = """
+import pathlib, time
+def wait():
+    pathlib.Path({started!r}).touch()
+    while True:
+        time.sleep(0.01)
+"""
+SLEEPS = WAITS + "def measure(settings):\n    wait()\n    yield\n"
+SLEEPS_ON_IMPORT = WAITS + "wait()\n"
+ONE_LONG_CALL = """
+import pathlib, torch
+def measure(settings):
+    pathlib.Path({started!r}).touch()
+    a = torch.ones(2500, 2500, dtype=torch.float64)
+    yield torch.linalg.matrix_exp(torch.linalg.svd(a)[0])
+"""
+SWALLOWS = """
+import pathlib, time
+def measure(settings):
+    pathlib.Path({started!r}).touch()
+    while True:
+        try:
+            time.sleep(0.01)
+        except BaseException:
+            pass
+    yield
+"""
+
+
+def interrupt(toy, source, arguments, number):
+    """Starts a run whose check never ends, and sends `number` to its process group as a terminal would."""
+    started = toy.directory / "started"
+    toy.write_numerics("eq01", source=source.replace("{started!r}", repr(str(started))))
+    process = subprocess.Popen(
+        [*toy.driver(), "run", "eq01", "eq02", "--device", "cpu", "--json", str(toy.directory / "x.json"), *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        deadline = time.monotonic() + 60
+        while not started.exists() and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert started.exists(), process.communicate()
+        time.sleep(0.1)
+        sent = time.monotonic()
+        os.killpg(process.pid, number)
+        out, err = process.communicate(timeout=30)
+        return process, time.monotonic() - sent, out, err
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.communicate()
+
+
+@pytest.mark.parametrize(
+    ("source", "jobs"),
+    [(SLEEPS, "1"), (SLEEPS_ON_IMPORT, "1"), (ONE_LONG_CALL, "1"), (SWALLOWS, "1"), (SLEEPS, "2"), (SWALLOWS, "2")],
+    ids=["check", "import", "one long call", "swallowed", "check, two workers", "swallowed, two workers"],
+)
+def test_ctrl_c_ends_a_run_within_a_second(toy, source, jobs):
+    process, seconds, out, err = interrupt(toy, source, ["--jobs", jobs], signal.SIGINT)
+    assert (process.returncode, out, err) == (130, "", "")
+    assert seconds < 1
+    assert list(toy.directory.glob("*x.json*")) == [] and list(toy.directory.glob(".*")) == []
+    with pytest.raises(ProcessLookupError):
+        for _ in range(50):  # the workers' helper process notices a moment later that they are gone
+            os.killpg(process.pid, 0)
+            time.sleep(0.1)
+
+
+def test_sigterm_leaves_no_file_behind(toy):
+    process, seconds, _, err = interrupt(toy, SLEEPS, [], signal.SIGTERM)
+    assert (process.returncode, err) == (143, "")
+    assert seconds < 1 and list(toy.directory.glob("*x.json*")) == []
+
+
+def test_ctrl_c_while_the_command_line_itself_is_starting(toy):
+    for delay in (0.05, 0.3, 0.6, 0.9):
+        process = subprocess.Popen(
+            [*toy.driver(), "run", "--device", "auto"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        time.sleep(delay)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+        assert process.returncode in (0, 130, -signal.SIGINT)
+        assert process.returncode == -signal.SIGINT or "Traceback" not in err
