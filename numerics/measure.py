@@ -44,7 +44,7 @@ class Measurement:
 
     @property
     def status(self) -> str:
-        """ "consistent", "violated", or "not run" where nothing was tried."""
+        """Consistent, violated, or "not run" where nothing was tried."""
         if self.trials == 0:
             return "not run"
         return "consistent" if self.worst <= 1 else "violated"

@@ -1,0 +1,1 @@
+"""Theorems that no source states, measured: one file each."""
