@@ -43,7 +43,7 @@ $(VENV)/created:
 
 $(VENV)/installed: $(VENV)/created pyproject.toml constraints.txt
 	@echo "installing (the first time this takes a few minutes)"
-	@$(PIP) --quiet setuptools
+	@$(PIP) --quiet pip setuptools # the pip that comes with Python may be too old to resolve this in minutes
 	@$(PIP) --no-build-isolation --editable .
 	@touch $@
 

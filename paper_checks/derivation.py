@@ -33,6 +33,7 @@ class Derivation:
     formula: Line
     steps: tuple[Line, ...]
     divides_by: tuple[str, ...] = ()
+    legend: tuple[Line, ...] = ()  # what the symbols of the scales stand for, one line a symbol
 
 
 def derive(claim: Claim, columns: int | None = None) -> list[Derivation]:
@@ -53,20 +54,44 @@ def formulas(claim: Claim) -> list[Line]:
 
 def _derivation(statement: Any, columns: int | None) -> Derivation:
     outcome = statement.decide()
+    legend: dict[str, Line] = {}
     return Derivation(
         statement=statement.name,
         text=statement.text,
         status=outcome.status,
-        formula=_line("", statement.formula(), columns),
-        steps=tuple(_line(step.title, step.formula, columns) for step in outcome.steps),
-        divides_by=tuple(dict.fromkeys(str(factor) for factor in getattr(outcome, "nonzero", ()))),
+        formula=_line("", statement.formula(), columns, legend),
+        steps=tuple(_line(step.title, step.formula, columns, legend) for step in outcome.steps),
+        divides_by=tuple(dict.fromkeys(_plain(factor, legend) for factor in getattr(outcome, "nonzero", ()))),
+        legend=tuple(legend.values()),
     )
 
 
-def _line(title: str, formula: Any, columns: int | None = None) -> Line:
+def _line(title: str, formula: Any, columns: int | None = None, legend: dict[str, Line] | None = None) -> Line:
+    """The formula with the scales by their symbols; `legend` takes in what the symbols stand for."""
     if formula is None:
         return Line(title)
     import sympy
 
+    from theory.display import abbreviate, printable
+
+    short, named = abbreviate(formula)
+    for symbol, scale in named.items() if legend is not None else ():
+        legend.setdefault(f"{symbol} = {scale}", Line("", f"{symbol} = {scale}", _equation(symbol, scale)))
     wrap = {"wrap_line": False} if columns is None else {"wrap_line": True, "num_columns": columns}
-    return Line(title, sympy.pretty(formula, use_unicode=True, **wrap), sympy.latex(formula))
+    shown = printable(short if legend is not None else formula)
+    return Line(title, sympy.pretty(shown, use_unicode=True, **wrap), sympy.latex(shown))
+
+
+def _equation(symbol: Any, scale: Any) -> str:
+    import sympy
+
+    from theory.display import printable
+
+    return f"{sympy.latex(symbol)} = {sympy.latex(printable(scale))}"
+
+
+def _plain(factor: Any, legend: dict[str, Line]) -> str:
+    from theory.display import abbreviate
+
+    _line("", factor, None, legend)
+    return str(abbreviate(factor)[0])

@@ -45,6 +45,8 @@ def _derivations(derivations: Sequence[Derivation], latex: bool) -> Iterator[str
             yield from _formula(step, latex)
         if not derived.steps:
             yield from _formula(derived.formula, latex)
+        for line in derived.legend:
+            yield f"  with \\( {line.latex} \\)" if latex else f"  with {line.text}"
         if derived.divides_by:
             yield f"  divides by: {', '.join(derived.divides_by)}"
 
