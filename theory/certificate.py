@@ -171,6 +171,18 @@ def difference(larger: Nonneg, other: sp.Expr, rest: Nonneg, sign: int = -1) -> 
     return _make(larger.expr + sign * other, "|b| <= a, from a^2 - b^2 >= 0", larger, rest)
 
 
+def instance(part: Nonneg, index: sp.Expr, instead_of: sp.Symbol) -> Nonneg:
+    """The same for another index: `part` holds for every value of the free index `instead_of`.
+
+    A hypothesis about that index does not carry over to another one, and is refused.
+    """
+    if part.hypothesis and instead_of in part.expr.free_symbols:
+        raise NotProved(f"'{part.hypothesis}' is assumed of index {instead_of} only")
+    parts = tuple(instance(inner, index, instead_of) for inner in part.parts)
+    moved = part.expr.xreplace({instead_of: index})
+    return _make(moved, part.rule, *parts, strict=part.strict, hypothesis=part.hypothesis)
+
+
 def same(part: Nonneg, expr: sp.Expr) -> Nonneg:
     """The same non-negative quantity in another form."""
     if not vanishes(part.expr - expr):

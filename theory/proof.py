@@ -48,11 +48,13 @@ class Witness:
 
 @dataclass(frozen=True)
 class Proved:
-    """A proof: where it holds, its steps, and what it divided by."""
+    """A proof: where it holds, its steps, what it divided by, its certificates, and the lemmas it rests on."""
 
     scope: str = EVERY_P
     steps: tuple[Step, ...] = ()
     nonzero: tuple[sp.Expr, ...] = ()
+    certificates: tuple = ()
+    uses: tuple[str, ...] = ()
 
     status = "proved"
 

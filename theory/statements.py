@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import sympy as sp
@@ -30,6 +30,7 @@ from sympy.tensor.indexed import IndexedBase
 from theory import exact
 from theory.certificate import Nonneg, NotProved
 from theory.exact import Irrational, Point
+from theory.lemmas import recording
 from theory.moments import NotMoments, denominators, vanishes
 from theory.phasors import N, P, i, j
 from theory.proof import EVERY_P, Outcome, Proved, Refuted, Step, Undecided, Witness
@@ -152,11 +153,12 @@ def _decide(statement: Statement, prove: Callable[[Statement], Proved | Undecide
     ):
         return refuted
     try:
-        outcome = prove(statement)
+        with recording() as used:
+            outcome = prove(statement)
     except (NotProved, NotMoments) as reason:
         outcome = Undecided(str(reason))
     if isinstance(outcome, Proved):
-        return outcome
+        return replace(outcome, uses=tuple(used))
     return next((found for at in _points(statement) if isinstance(found := refute(statement, at), Refuted)), outcome)
 
 
@@ -196,7 +198,7 @@ def _prove_inequality(statement: Inequality) -> Proved | Undecided:
         if not vanishes(right - left - certificate.expr):
             return Undecided("the certificate is not the difference of the two sides", tuple(steps))
         steps.append(Step(f"right - left, {certificate.rule}", certificate.expr))
-    return Proved(statement.scope, tuple(steps), tuple(denominators(*entries)))
+    return Proved(statement.scope, tuple(steps), tuple(denominators(*entries)), tuple(certificates))
 
 
 def _undeclared(statement: Statement, entries: list[sp.Expr]) -> Undecided | None:

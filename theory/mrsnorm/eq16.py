@@ -15,7 +15,7 @@ import sympy as sp
 
 from theory.certificate import Nonneg, known, over, plus, positive, times, total, total_except
 from theory.exact import point
-from theory.mrsnorm.eq17 import aligned
+from theory.mrsnorm.eq17 import phasor
 from theory.norms import mean_magnitude
 from theory.phasors import P, eps, i, key, on_groups, q
 from theory.statements import Hypothesis, Identity, Inequality
@@ -70,7 +70,7 @@ def _corrected_proof() -> list[Nonneg]:
 
 def chain() -> list[Nonneg]:
     """|P_i| <= r_q,i r_k,i / (S_q S_k), both signs."""
-    return [over(aligned(i, sign), scales()) for sign in (-1, 1)]
+    return [over(phasor(i, sign), scales()) for sign in (-1, 1)]
 
 
 def _single_phasor(magnitude: sp.Expr) -> sp.Expr:

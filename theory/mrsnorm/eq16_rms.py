@@ -14,7 +14,7 @@ import sympy as sp
 from theory.certificate import Nonneg, difference, known, over, plus, positive, square, times, total, total_except
 from theory.exact import Point, evaluate, next_square
 from theory.mrsnorm.eq16 import POSITIVE_SCALES
-from theory.mrsnorm.eq17 import aligned
+from theory.mrsnorm.eq17 import phasor
 from theory.norms import rms_magnitude
 from theory.phasors import P, VectorFamily, eps, i, index_sum, key, on_groups, q
 from theory.statements import Identity, Inequality
@@ -59,7 +59,7 @@ def _proof() -> list[Nonneg]:
     rest = plus(times(others[q], mean_square(key)), times(square(q.r[i]), others[key]))
     whole = times(known(P), scales())
     return [
-        *(over(aligned(i, sign), scales()) for sign in (-1, 1)),
+        *(over(phasor(i, sign), scales()) for sign in (-1, 1)),
         over(difference(whole, q.r[i] * key.r[i], rest), scales()),
     ]
 

@@ -12,7 +12,8 @@ Lagrange's identity for the magnitudes.
 import sympy as sp
 
 from theory.certificate import Nonneg, cauchy_schwarz, difference, known, over, positive, root, square, times, total
-from theory.phasors import VectorFamily, cross, index_sum, key, q
+from theory.lemmas import at, lemma
+from theory.phasors import VectorFamily, cross, i, index_sum, key, q
 from theory.statements import Hypothesis, Inequality
 
 S_q, S_k = sp.symbols("S_q S_k", positive=True)
@@ -28,6 +29,12 @@ def aligned(k: sp.Expr, sign: int) -> Nonneg:
     """r_q,k r_k,k - q_k . k_k >= 0 (with `sign=1`: plus), for one phasor."""
     magnitudes = times(known(q.r[k]), known(key.r[k]))
     return difference(magnitudes, q[k].dot(key[k]), square(cross(q[k], key[k])), sign)
+
+
+def phasor(index: sp.Expr, sign: int) -> Nonneg:
+    """The statement "one phasor" as a lemma, for any index and either sign."""
+    minus, plus_ = lemma("mrsnorm.eq17", "one phasor")
+    return at(plus_ if sign > 0 else minus, index, instead_of=i)
 
 
 def derived() -> sp.Expr:
@@ -53,8 +60,8 @@ def _proof() -> list[Nonneg]:
     lagrange = cauchy_schwarz(VectorFamily((q.r,), q.r), VectorFamily((key.r,), key.r))
     middle = index_sum(lambda k: q.r[k] * key.r[k])
     return [
-        over(total(lambda k: aligned(k, -1)), scales()),
-        over(total(lambda k: aligned(k, 1)), scales()),
+        over(total(lambda k: phasor(k, -1)), scales()),
+        over(total(lambda k: phasor(k, 1)), scales()),
         over(difference(ends, middle, lagrange), scales()),
     ]
 
@@ -67,6 +74,12 @@ STATEMENTS = (
         _proof,
         hypotheses=POSITIVE_SCALES,
         nonzero=(S_q, S_k),
+    ),
+    Inequality(
+        "one phasor",
+        "|q_i . k_i| <= r_q,i r_k,i",
+        lambda: ([q[i].dot(key[i]), -q[i].dot(key[i])], [q.r[i] * key.r[i]] * 2),
+        lambda: [aligned(i, -1), aligned(i, 1)],
     ),
 )
 

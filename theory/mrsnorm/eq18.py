@@ -18,7 +18,7 @@ import sympy as sp
 
 from theory.certificate import Nonneg, known, over, plus, times, total, total_apart
 from theory.mrsnorm.eq16 import EXTRA, POSITIVE_SCALES, WITNESS, S_k, S_q, scales
-from theory.mrsnorm.eq17 import aligned
+from theory.mrsnorm.eq17 import phasor
 from theory.norms import score
 from theory.phasors import P, eps, key, on_groups, q
 from theory.statements import Identity, Inequality
@@ -43,7 +43,7 @@ def _corrected_proof() -> list[Nonneg]:
     pairs = total_apart(lambda k, m: times(known(q.r[k]), known(key.r[m])))
     magnitudes = plus(total(lambda k: known(q.r[k])), total(lambda k: known(key.r[k])))
     offset = plus(times(known(P), known(eps), magnitudes), times(known(P), known(P), known(eps), known(eps)))
-    return [over(plus(total(lambda k, s=s: aligned(k, s)), pairs, offset), scales()) for s in (-1, 1)]
+    return [over(plus(total(lambda k, s=s: phasor(k, s)), pairs, offset), scales()) for s in (-1, 1)]
 
 
 def _single_phasor(magnitude: sp.Expr) -> sp.Expr:
