@@ -1,4 +1,4 @@
-"""The command line: `paper-checks list | show | run | report`.
+"""The command line: `paper-checks list | show | run | report | graph`.
 
 Only typer is imported at start-up; torch, SymPy and rich are imported by the command that needs them.
 """
@@ -38,6 +38,7 @@ Examples:
   paper-checks run --jobs 2 --json results.json --html report.html
   paper-checks run eq18 --json - | python -m json.tool
   paper-checks report --markdown > paper_checks.md
+  paper-checks graph
 """
 
 app = typer.Typer(
@@ -185,6 +186,18 @@ def report(
     for problem in (problem for result in results for problem in result.problems):
         typer.echo(f"paper-checks: {problem}", err=True)
     raise typer.Exit(run.status(results))
+
+
+@app.command(short_help="Which claim rests on which, as Mermaid text.")
+def graph(
+    paper: PaperOption = None,
+    alone: Annotated[bool, typer.Option("--all", help="Also the claims that no other one is tied to.")] = False,
+) -> None:
+    """Which claim's proof uses which claim's lemma, as Mermaid text; the proofs are made while it runs."""
+    from paper_checks import graph as claim_graph
+
+    chosen = [claim for each in _papers(paper) for claim in each.claims]
+    sys.stdout.write(claim_graph.mermaid(claim_graph.build(chosen), alone))
 
 
 def call(arguments: list[str] | None = None) -> int:
