@@ -43,6 +43,7 @@ class Flattener:
         self.index_of: dict[sp.Symbol, sp.Symbol] = {}
         self.moments: dict[tuple, sp.Symbol] = {}
         self.relations: dict[sp.Symbol, _Power] = {}  # later ones may use earlier ones
+        self.nonnegative: set[sp.Symbol] = set()
         self.opaque: list[tuple[object, sp.Expr, sp.Symbol]] = []  # (kind, base, symbol): roots, powers, logarithms
 
     def __call__(self, node: sp.Expr) -> sp.Expr:
@@ -70,10 +71,11 @@ class Flattener:
             pending = set().union(*found) - needed
         return to_ratio(flat, ring_over(needed))
 
-    def reduce(self, polynomial: PolyElement, index: sp.Symbol | None = None) -> PolyElement:
+    def reduce(self, polynomial: PolyElement, index: sp.Symbol | None = None, exact: bool = False) -> PolyElement:
         """The polynomial with every known power replaced, up to a non-zero factor.
 
-        With `index`, only by the relations among the symbols of that index, whose values have no denominators.
+        With `exact`, only by relations whose values have no denominators, so that the factor is 1; with `index`, only
+        by those of them that relate symbols of that index.
         """
         ring = polynomial.ring
         for symbol, power in reversed(list(self.relations.items())):
@@ -81,7 +83,7 @@ class Flattener:
                 continue
             value = to_ratio(power.value, ring)
             denominator = value.denominator()
-            if index is not None and denominator != ring.one:
+            if (exact or index is not None) and denominator != ring.one:
                 continue
             at = ring.symbols.index(symbol)
             most = max((monomial[at] // power.degree for monomial in polynomial), default=0)
@@ -113,6 +115,8 @@ class Flattener:
             return self.atoms[node]
         (index,) = node.indices
         self.atoms[node] = self._introduce(str(node.base), index)
+        if node.is_nonnegative:
+            self.nonnegative.add(self.atoms[node])
         for family in MAGNITUDES.values():
             if node.base in (*family.components, family.r):
                 *others, last = (component[index] for component in family.components)
@@ -152,15 +156,30 @@ class Flattener:
         return result
 
     def _root(self, base: sp.Expr, degree: int) -> sp.Expr:
-        if degree == 2:
-            for family in MAGNITUDES.values():
-                for atom in [a for a in self.atoms if isinstance(a, Indexed) and a.base == family.components[-1]]:
-                    magnitude = self._indexed(family.r[atom.indices[0]])
-                    if self.equal(base, magnitude**2):
-                        return magnitude
+        if degree == 2 and (root := self._root_of_a_square(base)) is not None:
+            return root
         symbol = self._opaque(("root", degree), base)
         self.relations.setdefault(symbol, _Power(degree, base))
         return symbol
+
+    def _root_of_a_square(self, base: sp.Expr) -> sp.Expr | None:
+        """The root of what reduces to (c r^2 ...)^2 with c and every factor non-negative, such as 4 x^2 + 4 y^2."""
+        ratio = self.ratio(base)
+        root = sp.Integer(1)
+        for polynomial, exponent in ((ratio.numerator, 1), *((f, -e) for f, e in ratio.factors.items())):
+            reduced = self.reduce(polynomial, exact=True)
+            if len(reduced) != 1:
+                return None
+            ((powers, coefficient),) = reduced.terms()
+            number = sp.sqrt(sp.Rational(coefficient.numerator, coefficient.denominator))
+            if not number.is_rational:
+                return None
+            root *= number**exponent
+            for symbol, power in zip(reduced.ring.symbols, powers, strict=True):
+                if power % 2 or (power and not (symbol.is_nonnegative or symbol in self.nonnegative)):
+                    return None
+                root *= symbol ** (exponent * (power // 2))
+        return root
 
     def _log(self, argument: sp.Expr) -> sp.Expr:
         if isinstance(argument, sp.Pow) and argument.base.is_nonnegative:

@@ -22,6 +22,7 @@ TRUE = {
     "x^2 + y^2 = r^2 under a sum": sum_of(lambda k: z.square(k) - z.r[k] ** 2),
     "unit vectors": sum_of(lambda k: z.unit(k).dot(z.unit(k))) - P,
     "a root that is a magnitude": sum_of(lambda k: sp.sqrt(z.square(k)) - z.r[k]),
+    "a root of a scaled magnitude": sum_of(lambda k: sp.sqrt(4 * c**2 * z.square(k)) - 2 * c * z.r[k]),
     "square of a sum": sum_of(lambda k: x[k]) ** 2 - sum_of(lambda k: sum_of(lambda m: x[k] * x[m])),
     "Lagrange, one dimension": (
         sum_of(lambda k: x[k] ** 2) * sum_of(lambda k: gamma[k] ** 2)

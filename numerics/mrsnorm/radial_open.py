@@ -151,7 +151,10 @@ def _real(fmt: Format, settings: Settings) -> Measurement:
     return Measurement(
         kind="experiment",
         statement="on real activations",
-        scope=f"{len(h)} rows of a sentence encoder's residual stream, P = {b.phasors}, eps = {EPS:g}",
+        scope=(
+            f"{len(h)} rows of a sentence encoder's residual stream, P = {b.phasors}, eps = {EPS:g}: on some row the "
+            f"largest phasor's gain is below {GAIN_BELOW}/S, and the operator norm of J is above {AMPLIFIED_ABOVE:g}/S"
+        ),
         worst=ratios.max().item(),  # NaN if one of them is
         trials=len(h),
         dtype=fmt.name,
