@@ -43,6 +43,7 @@ class Flattener:
         self.index_of: dict[sp.Symbol, sp.Symbol] = {}
         self.moments: dict[tuple, sp.Symbol] = {}
         self.relations: dict[sp.Symbol, _Power] = {}  # later ones may use earlier ones
+        self.bases: dict[str, sp.Expr] = {}  # the family behind each name
         self.nonnegative: set[sp.Symbol] = set()
         self.opaque: list[tuple[object, sp.Expr, sp.Symbol]] = []  # (kind, base, symbol): roots, powers, logarithms
 
@@ -114,7 +115,10 @@ class Flattener:
         if node in self.atoms:
             return self.atoms[node]
         (index,) = node.indices
-        self.atoms[node] = self._introduce(str(node.base), index)
+        name = str(node.base)
+        while self.bases.setdefault(name, node.base) != node.base:
+            name += "'"  # another family of the same name
+        self.atoms[node] = self._introduce(name, index)
         if node.is_nonnegative:
             self.nonnegative.add(self.atoms[node])
         for family in MAGNITUDES.values():

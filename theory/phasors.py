@@ -51,6 +51,8 @@ class IndexSum(sp.Expr):
         """Rename the index to the bound symbol of this depth."""
         body = sp.sympify(body)
         depth = max((term.depth for term in body.atoms(cls)), default=-1) + 1
+        if _BOUND[depth] in body.free_symbols - {index}:
+            raise ValueError(f"the index of another sum is free in {body} and would be captured")
         if index != _BOUND[depth]:
             body, index = body.xreplace({index: _BOUND[depth]}), _BOUND[depth]
         return super().__new__(cls, body, index, length)
@@ -213,6 +215,10 @@ def substitute(expr: sp.Expr, replacements: Mapping[IndexedBase, Callable[[sp.Ex
         return replacements[expr.base](expr.indices[0])
     if not expr.args or isinstance(expr, Indexed):
         return expr
+    if isinstance(expr, IndexSum):  # a fresh index: the replacement may hold sums of its own
+        index = sp.Dummy(expr.index.name, integer=True)
+        body = substitute(expr.body.xreplace({expr.index: index}), replacements)
+        return IndexSum(body, index, expr.length)
     return expr.func(*(substitute(argument, replacements) for argument in expr.args))
 
 

@@ -48,6 +48,8 @@ TRUE = {
     "length N": index_sum(lambda k: h[k] ** 2, N) - index_sum(lambda k: h[k] * h[k], N),
 }
 FALSE = {
+    "two families of one name": sum_of(lambda k: gamma[k])
+    - sum_of(lambda k: sp.IndexedBase("gamma", positive=True)[k]),
     "true only at P = 1": sum_of(lambda k: x[k]) ** 2 - sum_of(lambda k: x[k] ** 2),
     "true only at P = 1, with a unit vector": z.unit(i)[0] * sum_of(lambda k: z.r[k]) - sum_of(lambda k: x[k]),
     "true only at P = 2": (P - 2) * sum_of(lambda k: x[k]),

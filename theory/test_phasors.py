@@ -65,6 +65,17 @@ def test_substitution_cannot_capture_the_bound_index():
     assert vanishes(replaced - index_sum(lambda k: x[k]) * index_sum(lambda k: y[k]))
 
 
+def test_substitution_cannot_capture_the_index_of_an_outer_sum():
+    replaced = substitute(index_sum(lambda k: x[k]), {x: lambda k: index_sum(lambda m: y[m] * gamma[k])})
+    assert vanishes(replaced - index_sum(lambda k: y[k]) * index_sum(lambda k: gamma[k]))
+
+
+def test_a_sum_over_the_index_of_another_one_is_refused():
+    outer = index_sum(lambda k: x[k])
+    with pytest.raises(ValueError, match="captured"):
+        index_sum(lambda m: y[m] * gamma[outer.index])
+
+
 def test_deltas_collapse_under_the_sum_only():
     collapsed = index_sum(lambda k: sp.KroneckerDelta(k, i) * x[k] + y[k])
     assert collapsed == x[i] + index_sum(lambda k: y[k])
