@@ -1,14 +1,20 @@
-"""The layers under test: MRSNorm, and RMSNorm as the comparison, as functions and as modules.
+"""The layers under test: MRSNorm and MA-RMSNorm, and RMSNorm as the comparison, as functions and as modules.
 
 With z_i = (h_2i-1, h_2i) the i-th pair of adjacent channels, r_i = |z_i| and P = N/2:
 
     MRSNorm   o_i = gamma_i z_i / S,       S = (1/P) sum_k r_k + eps           (MRSNorm paper, section 3, Eqs. 1-2)
     RMSNorm   o_c = gamma_c x_c / S_RMS,   S_RMS = sqrt((1/N) sum_c x_c^2 + eps)
+    MA-RMSNorm  o_c = s gamma_c x_c / S_RMS + alpha W_c log S_RMS                     (its article, section 2.2)
 
 Half precision inputs (fp16, bf16) are computed in fp32 and rounded once, to the dtype of the input; fp32 and fp64 are
 computed as they are. eps stands outside the mean in Eq. 1 and inside the root in the other two scales. At a phasor
 z_i = 0 the backward pass uses u_i = 0, which is what `torch.linalg.vector_norm` does. A row of zeros with eps = 0 has
 no output: it is 0/0 = NaN.
+
+MA-RMSNorm's article prints no eps, so that x = 0 has no value there, and does not say how W starts. Here a zero row
+gives alpha W log sqrt(eps), the value of the formula with eps, with input gradient s gamma g / sqrt(eps), 2000 g for the
+defaults; with eps = 0, where mean x^2 is 0 or underflows to 0, the row gives 0 with input gradient 0. All of this is
+finite in every dtype (in fp16 the gradient as long as |g| <= 32). W starts at 0: the layer begins as s times RMSNorm.
 """
 
 from __future__ import annotations
@@ -18,6 +24,8 @@ import numbers
 
 import torch
 from torch import Tensor, nn
+
+MA_S, MA_ALPHA = 2.0, 0.1  # the constants of the MA-RMSNorm article
 
 ACCUMULATION = {
     torch.float16: torch.float32,
@@ -176,3 +184,83 @@ class RMSNorm(_ScaleNorm):
         """o_c = gamma_c x_c / S_RMS."""
         self._check_width(x)
         return rms_norm(x, self.weight, self.eps)
+
+
+def ma_rms_norm(
+    x: Tensor,
+    weight: Tensor | None = None,
+    magnitude: Tensor | None = None,
+    s: float = MA_S,
+    alpha: float = MA_ALPHA,
+    eps: float = 1e-6,
+) -> Tensor:
+    """s gamma x / S + alpha W log S: (..., N) -> (..., N) in the dtype of x; `weight` gamma, `magnitude` W, both (N,).
+
+    Without `magnitude` the second term is left out. Raises TypeError for a dtype, ValueError for a weight shape, an
+    eps, an s or an alpha, that is not accepted.
+    """
+    _check_eps(eps)
+    _check_constant("s", s)
+    _check_constant("alpha", alpha)
+    wide = _accumulate(x)
+    mean = wide.square().mean(dim=-1, keepdim=True) + eps
+    empty = mean == 0
+    scale = mean.masked_fill(empty, 1).sqrt()  # filled before the root, whose slope at 0 is infinite
+    y = wide.masked_fill(empty, 0) / scale
+    if weight is not None:
+        _check_weight(weight, x.shape[-1], x.shape[-1])
+        y = y * weight.to(y.dtype)
+    y = y * s
+    if magnitude is not None:
+        _check_weight(magnitude, x.shape[-1], x.shape[-1])
+        y = y + (alpha * magnitude.to(y.dtype)) * scale.log()
+    return y.to(x.dtype)
+
+
+def _check_constant(name: str, value: float) -> None:
+    if not math.isfinite(value):
+        raise ValueError(f"{name} is {value}; accepted: a finite number")
+
+
+class MARMSNorm(_ScaleNorm):
+    """MA-RMSNorm over the last dimension: (..., channels) -> (..., channels).
+
+    `weight` is gamma and starts at 1, `magnitude` is W and starts at 0, both of shape (channels,); neither exists
+    without `elementwise_affine`. Source: MA-RMSNorm article, section 2.2. Raises TypeError or ValueError for a width
+    that is no positive integer, for an eps that is negative, and for constants that are not finite.
+    """
+
+    channels_per_weight = 1
+
+    def __init__(
+        self,
+        channels: int,
+        s: float = MA_S,
+        alpha: float = MA_ALPHA,
+        eps: float = 1e-6,
+        elementwise_affine: bool = True,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        _check_constant("s", s)
+        _check_constant("alpha", alpha)
+        super().__init__(channels, eps, elementwise_affine, device, dtype)
+        self.s, self.alpha = s, alpha
+        shape = self.weight.shape if elementwise_affine else None
+        magnitude = None if shape is None else nn.Parameter(torch.zeros(shape, device=device, dtype=dtype))
+        self.register_parameter("magnitude", magnitude)
+
+    def reset_parameters(self) -> None:
+        """Set gamma to one and W to zero."""
+        super().reset_parameters()
+        if getattr(self, "magnitude", None) is not None:
+            nn.init.zeros_(self.magnitude)
+
+    def extra_repr(self) -> str:
+        """The constructor's arguments."""
+        return f"{super().extra_repr()}, s={self.s}, alpha={self.alpha}"
+
+    def forward(self, x: Tensor) -> Tensor:
+        """s gamma x / S + alpha W log S."""
+        self._check_width(x)
+        return ma_rms_norm(x, self.weight, self.magnitude, self.s, self.alpha, self.eps)

@@ -1,0 +1,1 @@
+"""Claims of the MA-RMSNorm article, one file a claim."""
