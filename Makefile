@@ -15,7 +15,7 @@ help: ## say what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 verify: $(VENV)/installed ## decide every claim and print one line a claim
-	$(BIN)/paper-checks run
+	$(BIN)/paper-checks run --jobs 2
 
 test: $(VENV)/installed-dev ## run the proofs, the tests and the notebooks
 	$(BIN)/python -m pytest theory tests

@@ -12,7 +12,7 @@ z_i = 0 the backward pass uses u_i = 0, which is what `torch.linalg.vector_norm`
 no output: it is 0/0 = NaN.
 
 MA-RMSNorm's article prints no eps, so that x = 0 has no value there, and does not say how W starts. Here a zero row
-gives alpha W log sqrt(eps), the value of the formula with eps, with input gradient s gamma g / sqrt(eps), 2000 g for the
+gives alpha W log sqrt(eps), the value of the formula with eps, with input gradient s gamma g / sqrt(eps), 2000 g by
 defaults; with eps = 0, where mean x^2 is 0 or underflows to 0, the row gives 0 with input gradient 0. All of this is
 finite in every dtype (in fp16 the gradient as long as |g| <= 32). W starts at 0: the layer begins as s times RMSNorm.
 """

@@ -14,7 +14,7 @@ from typing import Annotated, Optional
 
 import typer
 
-from paper_checks import __version__, interrupt, output, slugs
+from paper_checks import __version__, output, slugs
 from paper_checks import claims as ledger
 from paper_checks.claims import Claim, LedgerError, Paper
 from paper_checks.usage import UsageProblem, integer
@@ -218,12 +218,6 @@ def call(arguments: list[str] | None = None) -> int:
         return _refuse(problem.format_message())
     finally:
         output.discard_all()
-
-
-def main() -> None:
-    """The console script: watches for Ctrl-C, then runs the command line."""
-    interrupt.watch()
-    sys.exit(call())
 
 
 def _refuse(message: str) -> int:

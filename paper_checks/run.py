@@ -29,10 +29,10 @@ class Result:
 
     @property
     def reason(self) -> str:
-        """Why the claim is open: the ledger's words where nothing has been collected, else the evidence's."""
+        """Why the claim is open: the ledger's words, which say what would decide it, else the evidence's."""
         if self.verdict.verdict != "OPEN":
             return ""
-        return self.verdict.reason if self.evidence or not self.claim.open else self.claim.open
+        return self.claim.open or self.verdict.reason
 
     @property
     def problems(self) -> tuple[str, ...]:

@@ -130,16 +130,15 @@ class Toy:
         (self.directory / "claims").mkdir(exist_ok=True)
         (self.directory / "claims" / f"{name}.toml").write_text(text, encoding="utf-8")
 
-    def driver(self) -> list[str]:
-        """The command that runs this paper's `paper-checks` in a process of its own."""
+    def driver(self, prelude: str = "") -> list[str]:
+        """The command that runs this paper's `paper-checks` in a process of its own, after a prelude in Python."""
         code = (
-            "import sys, pathlib; sys.path.insert(0, {d!r})\n"
-            "from paper_checks import claims, cli, evidence\n"
-            "claims.DIRECTORY = pathlib.Path({d!r}) / 'claims'\n"
-            "evidence.THEORY, evidence.NUMERICS = {t!r}, {n!r}\n"
-            "cli.main()\n"
+            f"import sys, pathlib; sys.path.insert(0, {str(self.directory)!r})\n"
+            "from paper_checks import claims, evidence, __main__\n"
+            f"claims.DIRECTORY = pathlib.Path({str(self.directory)!r}) / 'claims'\n"
+            f"evidence.THEORY, evidence.NUMERICS = {self.theory!r}, {self.numerics!r}\n"
         )
-        return [sys.executable, "-c", code.format(d=str(self.directory), t=self.theory, n=self.numerics)]
+        return [sys.executable, "-c", f"{code}{prelude}\n__main__.main()\n"]
 
     def _write(self, root: str, slug: str, source: str) -> None:
         package = self.directory / root / "toy"
