@@ -1,4 +1,4 @@
-"""The command line: `paper-checks list | show | run | report | graph`.
+"""The command line: `paper-checks list | show | run | report | graph | analyze | check`.
 
 Only typer is imported at start-up; torch, SymPy and rich are imported by the command that needs them.
 """
@@ -14,7 +14,7 @@ from typing import Annotated, Optional
 
 import typer
 
-from paper_checks import __version__, output, slugs
+from paper_checks import __version__, commands_analyze, commands_check, output, slugs
 from paper_checks import claims as ledger
 from paper_checks.claims import Claim, LedgerError, Paper
 from paper_checks.usage import UsageProblem, integer
@@ -39,6 +39,8 @@ Examples:
   paper-checks run eq18 --json - | python -m json.tool
   paper-checks report --markdown > paper_checks.md
   paper-checks graph
+  paper-checks analyze --phi "r**(3/2)" --psi "m**(2/3)"
+  paper-checks check --norm rmsnorm --gradient "gamma[i]*g[i]/S - x[i]/(N*S**3)*sum(k, gamma[k]*g[k]*x[k])"
 """
 
 app = typer.Typer(
@@ -198,6 +200,10 @@ def graph(
 
     chosen = [claim for each in _papers(paper) for claim in each.claims]
     sys.stdout.write(claim_graph.mermaid(claim_graph.build(chosen), alone))
+
+
+app.command("analyze", epilog=commands_analyze.EPILOG)(commands_analyze.analyze)
+app.command("check", epilog=commands_check.EPILOG)(commands_check.check)
 
 
 def call(arguments: list[str] | None = None) -> int:

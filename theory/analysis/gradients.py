@@ -1,0 +1,165 @@
+"""The input gradients as templates, with the mistakes people make in them."""
+
+from __future__ import annotations
+
+from theory.analysis.template import (
+    CONSTANT,
+    COUNT,
+    COUNT_S,
+    DEVIATION,
+    EPS_IN,
+    EPS_OUT,
+    FORGOTTEN,
+    HALF_COUNT,
+    INSIDE,
+    L2,
+    MEAN_CONSTANT,
+    NO_G,
+    OUTSIDE,
+    OWN_INDEX,
+    OWN_TERM,
+    PHASOR_COUNT,
+    PHASOR_SCALES,
+    RMS_SCALES,
+    ROOT,
+    ROOT_FOR_MEAN,
+    SIGN,
+    SPREAD,
+    SPREADS,
+    TWICE,
+    UNBIASED,
+    UNCENTRED,
+    VARIANCE_CONSTANT,
+    R,
+    Template,
+    powers,
+)
+
+_RMS_MISTAKES = (
+    (TWICE, {"sum": "sum(k, gamma[k]**2*g[k]*x[k])"}),
+    (TWICE, {"direct": "gamma[i]**2*g[i]", "sum": "sum(k, gamma[k]**2*g[k]*x[k])"}),
+    (TWICE, {"all": "gamma[i]"}),
+    (TWICE, {"direct": "gamma[i]**2*g[i]"}),
+    (TWICE, {"sum": "gamma[i]*sum(k, gamma[k]*g[k]*x[k])"}),
+    (FORGOTTEN, {"direct": "g[i]", "sum": "sum(k, g[k]*x[k])"}),
+    (FORGOTTEN + " in the sum", {"sum": "sum(k, g[k]*x[k])"}),
+    (FORGOTTEN + " in the direct term", {"direct": "g[i]"}),
+    (OUTSIDE, {"sum": "gamma[i]*sum(k, g[k]*x[k])"}),
+    (CONSTANT, {"sum": "0"}),
+    (COUNT, {"count": "1"}),
+    *RMS_SCALES,
+    (EPS_OUT, {"S": f"{R} + eps", "along": f"x[i]*({R} + eps)/{R}"}),
+    (COUNT_S, {"S": L2, "count": "1"}),
+    (SIGN, {"sign": "-1"}),
+    *powers("2", "1", "4"),
+    (OWN_INDEX, {"along": "sum(k, x[k])"}),
+    (OWN_TERM, {"sum": "gamma[i]*g[i]*x[i]"}),
+    (NO_G, {"direct": "gamma[i]", "sum": "sum(k, gamma[k]*x[k])"}),
+    (NO_G + " in the sum", {"sum": "sum(k, gamma[k]*x[k])"}),
+    ("x[i] in place of x[k] under the sum", {"sum": "x[i]*sum(k, gamma[k]*g[k])"}),
+)
+_RMS = "{direct}/{S} - {sign}*{along}/({count}*{T}**{power})*{sum}"
+_RMS_SLOTS = {
+    "direct": "gamma[i]*g[i]",
+    "along": "x[i]",
+    "count": "N",
+    "power": "3",
+    "sum": "sum(k, gamma[k]*g[k]*x[k])",
+}
+
+_C = "(x[k] - mu)"
+_LAYER_MISTAKES = (
+    (CONSTANT, {"center": "0", "sum": "0"}),
+    (MEAN_CONSTANT, {"center": "0"}),
+    (VARIANCE_CONSTANT, {"sum": "0"}),
+    (UNCENTRED, {"along": "x[i]", "sum": "sum(k, gamma[k]*g[k]*x[k])"}),
+    (UNCENTRED, {"along": "x[i]"}),
+    (UNCENTRED, {"sum": "sum(k, gamma[k]*g[k]*x[k])"}),
+    (UNCENTRED, {"center": "0", "along": "x[i]", "sum": "sum(k, gamma[k]*g[k]*x[k])", "S": f"sqrt({R}**2 + eps)"}),
+    (TWICE, {"center": "sum(k, gamma[k]**2*g[k])/N", "sum": f"sum(k, gamma[k]**2*g[k]*{_C})"}),
+    (TWICE, {"sum": f"sum(k, gamma[k]**2*g[k]*{_C})"}),
+    (TWICE, {"center": "sum(k, gamma[k]**2*g[k])/N"}),
+    (TWICE, {"all": "gamma[i]"}),
+    (TWICE, {"direct": "gamma[i]**2*g[i]"}),
+    (FORGOTTEN, {"direct": "g[i]", "center": "sum(k, g[k])/N", "sum": f"sum(k, g[k]*{_C})"}),
+    (FORGOTTEN + " in the sums", {"center": "sum(k, g[k])/N", "sum": f"sum(k, g[k]*{_C})"}),
+    (FORGOTTEN + " in the sum", {"sum": f"sum(k, g[k]*{_C})"}),
+    (FORGOTTEN + " in the sum", {"center": "sum(k, g[k])/N"}),
+    (FORGOTTEN + " in the direct term", {"direct": "g[i]"}),
+    (OUTSIDE, {"center": "gamma[i]*sum(k, g[k])/N", "sum": f"gamma[i]*sum(k, g[k]*{_C})"}),
+    (OUTSIDE, {"center": "gamma[i]*sum(k, g[k])/N"}),
+    (OUTSIDE, {"sum": f"gamma[i]*sum(k, g[k]*{_C})"}),
+    (COUNT, {"count": "1"}),
+    (COUNT, {"center": "sum(k, gamma[k]*g[k])"}),
+    (COUNT, {"count": "1", "center": "sum(k, gamma[k]*g[k])"}),
+    *SPREADS,
+    (EPS_OUT, {"S": f"{DEVIATION} + eps", "along": f"(x[i] - mu)*({DEVIATION} + eps)/{DEVIATION}"}),
+    (UNBIASED, {"S": SPREAD, "count": "N - 1"}),
+    (SIGN, {"sign": "-1"}),
+    *powers("1", "3"),
+    (OWN_TERM, {"center": "gamma[i]*g[i]/N", "sum": "gamma[i]*g[i]*(x[i] - mu)"}),
+    (NO_G, {"direct": "gamma[i]", "center": "sum(k, gamma[k])/N", "sum": f"sum(k, gamma[k]*{_C})"}),
+)
+_LAYER = "({direct} - {center} - {sign}*{along}/({count}*{T}**{power})*{sum})/{S}"
+_LAYER_SLOTS = {
+    "direct": "gamma[i]*g[i]",
+    "center": "sum(k, gamma[k]*g[k])/N",
+    "along": "x[i] - mu",
+    "count": "N",
+    "power": "2",
+    "sum": f"sum(k, gamma[k]*g[k]*{_C})",
+}
+
+_PHASOR_MISTAKES = (
+    (TWICE, {"sum": "sum(k, gamma[k]**2*dot(g[k], z[k]))"}),
+    (TWICE, {"direct": "gamma[i]**2*g[i]", "sum": "sum(k, gamma[k]**2*dot(g[k], z[k]))"}),
+    (TWICE, {"all": "gamma[i]"}),
+    (TWICE, {"direct": "gamma[i]**2*g[i]"}),
+    (TWICE, {"sum": "gamma[i]*sum(k, gamma[k]*dot(g[k], z[k]))"}),
+    (FORGOTTEN, {"direct": "g[i]", "sum": "sum(k, dot(g[k], z[k]))"}),
+    (FORGOTTEN + " in the sum", {"sum": "sum(k, dot(g[k], z[k]))"}),
+    (FORGOTTEN + " in the direct term", {"direct": "g[i]"}),
+    (OUTSIDE, {"sum": "gamma[i]*sum(k, dot(g[k], z[k]))"}),
+    (CONSTANT, {"sum": "0"}),
+    (PHASOR_COUNT, {"count": "1"}),
+    (HALF_COUNT, {"count": "N"}),
+    *PHASOR_SCALES,
+    (EPS_IN, {"S": INSIDE, "along": "z[i]/sqrt(r[i]**2 + eps)"}),
+    (ROOT_FOR_MEAN, {"S": ROOT, "along": f"z[i]/{ROOT}"}),
+    ("RMSNorm's formula", {"S": "sqrt(sum(k, r[k]**2)/N + eps)", "along": "z[i]", "count": "N", "power": "3"}),
+    ("zhat in place of the unit vector u", {"along": "zhat[i]"}),
+    ("z in place of the unit vector u", {"along": "z[i]"}),
+    ("unit vector under the sum in place of z", {"sum": "sum(k, gamma[k]*dot(g[k], u[k]))"}),
+    ("one coordinate forgotten under the sum", {"sum": "sum(k, gamma[k]*gx[k]*x[k])"}),
+    (SIGN, {"sign": "-1"}),
+    *powers("1", "3"),
+    (OWN_INDEX, {"along": "sum(k, u[k])"}),
+    (OWN_TERM, {"sum": "gamma[i]*dot(g[i], z[i])"}),
+)
+_PHASOR_SLOTS = {
+    "direct": "gamma[i]*g[i]",
+    "along": "u[i]",
+    "count": "P",
+    "power": "2",
+    "sum": "sum(k, gamma[k]*dot(g[k], z[k]))",
+}
+
+_MA = "{s}*(" + _RMS + ") + {alpha}*{x}/({many}*{S}**{square})*{W}"
+_MA_SLOTS = {"s": "s", "alpha": "alpha", "x": "x[i]", "many": "N", "square": "2", "W": "sum(k, W[k]*g[k])"}
+_MA_MISTAKES = (
+    ("magnitude term forgotten", {"W": "0"}),
+    ("s forgotten", {"s": "1"}),
+    ("alpha forgotten", {"alpha": "1"}),
+    ("W outside the sum", {"W": "W[i]*sum(k, g[k])"}),
+    ("W multiplied by its own g alone", {"W": "W[i]*g[i]"}),
+    (COUNT + " in the magnitude term", {"many": "1"}),
+    ("wrong power of S in the magnitude term", {"square": "1"}),
+    *_RMS_MISTAKES,
+)
+
+GRADIENTS = {
+    "rmsnorm": Template("{all}*(" + _RMS + ")", _RMS_SLOTS, _RMS_MISTAKES),
+    "layernorm": Template("{all}*" + _LAYER, _LAYER_SLOTS, _LAYER_MISTAKES),
+    "mrsnorm": Template("{all}*(" + _RMS + ")", _PHASOR_SLOTS, _PHASOR_MISTAKES),
+    "ma-rmsnorm": Template("{all}*(" + _MA + ")", {**_RMS_SLOTS, **_MA_SLOTS}, _MA_MISTAKES),
+}
