@@ -198,25 +198,40 @@ def random_point(symbols: Iterable[sp.Symbol], length: int, rng: random.Random, 
     """A random rational point with `length` entries in every declared family, every magnitude rational.
 
     `symbols` are the plain symbols to draw beside P and eps. `structure` is "generic", "one-hot" (one phasor of each
-    family carries everything) or "equal" (all phasors of all families are the same vector).
+    family carries everything), "equal" (all phasors of all families are the same vector) or "axis" (all of them lie
+    on one axis, so that nothing is lost to angles). What a family gets does not depend on which others are declared.
     """
     lists: dict[IndexedBase, tuple[Fraction, ...]] = {}
-    shared = _vector(rng)
+    seed = rng.getrandbits(32)
     for family in MAGNITUDES.values():
-        vectors = [shared if structure == "equal" else _vector(rng) for _ in range(length)]
-        if structure == "one-hot":
-            vectors = [shared] + [(Fraction(0), Fraction(0))] * (length - 1)
+        dimension = len(family.components)
+        rng, common = random.Random(f"{seed} {family.r}"), random.Random(f"{seed} {dimension}")
+        zero = (Fraction(0),) * dimension
+        if structure == "equal":
+            vectors = [_vector(common, dimension)] * length
+        elif structure == "one-hot":
+            vectors = [_vector(common, dimension)] + [zero] * (length - 1)
+        elif structure == "axis":
+            vectors = [(_signed(rng), *zero[1:]) for _ in range(length)]
+        else:
+            vectors = [_vector(rng, dimension) for _ in range(length)]
         for axis, base in enumerate(family.components):
             lists[base] = tuple(vector[axis] for vector in vectors)
     for base in SCALARS:
+        rng = random.Random(f"{seed} {base}")
         lists[base] = tuple(_signed(rng) for _ in range(length))
-    numbers = {s: _scalar(s, length, rng) for s in sorted({eps, P, *symbols}, key=str)}
+    numbers = {s: _scalar(s, length, random.Random(f"{seed} {s}")) for s in {eps, P, *symbols}}
+    numbers = dict(sorted(numbers.items(), key=lambda item: str(item[0])))
     return Point(lists, numbers, {i: 1, j: 2})
 
 
-def _vector(rng: random.Random) -> tuple[Fraction, Fraction]:
-    r, t = Fraction(rng.randint(1, 9), rng.randint(1, 4)), Fraction(rng.randint(-7, 7), rng.randint(1, 5))
-    return r * (1 - t * t) / (1 + t * t), 2 * r * t / (1 + t * t)
+def _vector(rng: random.Random, dimension: int) -> tuple[Fraction, ...]:
+    """A vector of rational magnitude: each further coordinate splits the last one by a rational angle."""
+    coordinates = [Fraction(rng.randint(1, 9), rng.randint(1, 4)) * rng.choice((1, 1 if dimension > 1 else -1))]
+    while len(coordinates) < dimension:
+        r, t = coordinates.pop(), Fraction(rng.randint(-7, 7), rng.randint(1, 5))
+        coordinates += [r * (1 - t * t) / (1 + t * t), 2 * r * t / (1 + t * t)]
+    return tuple(coordinates)
 
 
 def _signed(rng: random.Random) -> Fraction:

@@ -38,7 +38,7 @@ class _BoundIndex(sp.Dummy):
         return printer._print(sp.Symbol(self.name))
 
 
-_BOUND = tuple(_BoundIndex(name, integer=True) for name in ("k", "l", "m", "n"))
+_BOUND = tuple(_BoundIndex(name, integer=True) for name in ("k", "l", "m", "n", "a", "b", "c", "d"))
 
 
 class IndexSum(sp.Expr):
@@ -48,13 +48,13 @@ class IndexSum(sp.Expr):
     """
 
     def __new__(cls, body: sp.Expr, index: sp.Symbol, length: sp.Expr = P) -> IndexSum:
-        """Rename the index to the bound symbol of this depth."""
+        """Rename the index to the first bound symbol, from this depth on, that is not free in the body."""
         body = sp.sympify(body)
         depth = max((term.depth for term in body.atoms(cls)), default=-1) + 1
-        if _BOUND[depth] in body.free_symbols - {index}:
-            raise ValueError(f"the index of another sum is free in {body} and would be captured")
-        if index != _BOUND[depth]:
-            body, index = body.xreplace({index: _BOUND[depth]}), _BOUND[depth]
+        taken = body.free_symbols - {index}
+        bound = next(symbol for symbol in _BOUND[depth:] if symbol not in taken)
+        if index != bound:
+            body, index = body.xreplace({index: bound}), bound
         return super().__new__(cls, body, index, length)
 
     body = property(lambda self: self.args[0])

@@ -218,7 +218,7 @@ def _points(statement: Statement) -> Iterator[Point]:
     symbols = {s for entry in entries for s in entry.free_symbols if s.is_Symbol and s not in (i, j)}
     symbols -= {node.base.label for entry in entries for node in entry.atoms(sp.Indexed)}
     for length in (2, 1, 3, 4):
-        for structure in ("generic", "one-hot", "equal", "generic", "generic"):
+        for structure in ("generic", "one-hot", "equal", "axis", "generic"):
             at = exact.random_point(symbols, length, rng, structure)
             try:
                 at = statement.adjust(at)

@@ -70,10 +70,17 @@ def test_substitution_cannot_capture_the_index_of_an_outer_sum():
     assert vanishes(replaced - index_sum(lambda k: y[k]) * index_sum(lambda k: gamma[k]))
 
 
-def test_a_sum_over_the_index_of_another_one_is_refused():
-    outer = index_sum(lambda k: x[k])
-    with pytest.raises(ValueError, match="captured"):
-        index_sum(lambda m: y[m] * gamma[outer.index])
+def test_a_sum_put_into_a_double_sum_captures_neither_index():
+    inner, c = index_sum(lambda n: z.r[n]), sp.Symbol("c")
+    double = index_sum(lambda k: index_sum(lambda m: x[k] * y[m] * c))
+    product = index_sum(lambda k: x[k]) * index_sum(lambda k: y[k]) * inner
+    assert vanishes(double.xreplace({c: inner}) - product)
+    assert vanishes(double.subs(c, inner) - product)
+
+
+def test_the_index_of_another_sum_stays_free():
+    free = index_sum(lambda k: x[k]).index
+    assert free in index_sum(lambda m: y[m] * gamma[free]).free_symbols
 
 
 def test_deltas_collapse_under_the_sum_only():

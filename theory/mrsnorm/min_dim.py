@@ -16,10 +16,6 @@ is known by its product with every v. Blocks of 1 and of 3 channels are differen
 eq05 to eq08.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-
 import sympy as sp
 from sympy.tensor.indexed import IndexedBase
 
@@ -28,7 +24,6 @@ from theory.exact import point
 from theory.kinds.impossible import Fact, Impossible
 from theory.norms import mean_magnitude
 from theory.phasors import (
-    MAGNITUDES,
     P,
     VectorFamily,
     derivative,
@@ -41,10 +36,10 @@ from theory.phasors import (
     index_sum,
     jacobian,
     theta_q,
+    vector_family,
     z,
 )
-from theory.proof import Outcome
-from theory.statements import Identity, _prove_identity
+from theory.statements import Identity
 
 S = mean_magnitude(z)
 r, a = z.r, e  # magnitudes of blocks, and the inner products a_k = g_k . z_k, of any dimension
@@ -104,34 +99,7 @@ def in_coordinates(family: VectorFamily, upstream: tuple[IndexedBase, ...]) -> t
     return left, [*((gamma[i] * g(i) - family.unit(i) * omega) / scale), (omega / scale) ** 2, *block]
 
 
-@contextmanager
-def declared(family: VectorFamily) -> Iterator[None]:
-    """The magnitudes of the family are known inside, and only there: random points have two coordinates."""
-    MAGNITUDES[family.r] = family
-    try:
-        yield
-    finally:
-        del MAGNITUDES[family.r]
-
-
-@dataclass(frozen=True)
-class InDimension(Identity):
-    """An identity about blocks of another dimension: proved by the moment normal form, or undecided."""
-
-    family: VectorFamily | None = None
-
-    def decide(self) -> Outcome:
-        """Proved or undecided; no points are tried."""
-        with declared(self.family):
-            return _prove_identity(self)
-
-
-def _family(components: str, magnitude: str) -> VectorFamily:
-    bases = tuple(IndexedBase(name, real=True) for name in components.split())
-    return VectorFamily(bases, IndexedBase(magnitude, nonnegative=True))
-
-
-LINE, SPACE = _family("x_1", "|x|_1"), _family("x_3 y_3 w_3", "r_3")
+LINE, SPACE = vector_family("x_1", "|x|_1"), vector_family("x_3 y_3 w_3", "r_3")
 UNIT, CONTINUOUS, BOTH = "|u(s)| = 1 for every s", "u is continuous", "u takes the values 1 and -1"
 u_between = sp.Symbol("u", real=True)
 
@@ -184,19 +152,17 @@ STATEMENTS = (
         nonzero=(S, r[i]),
         scope="every P, every b >= 1",
     ),
-    InDimension(
+    Identity(
         "blocks of one channel",
         "Eqs. 5, 6 and 8 at b = 1, in coordinates",
         lambda: in_coordinates(LINE, (h,)),
         nonzero=(mean_magnitude(LINE), LINE.r[i]),
-        family=LINE,
     ),
-    InDimension(
+    Identity(
         "blocks of three channels",
         "Eqs. 5, 6 and 8 at b = 3, in coordinates",
         lambda: in_coordinates(SPACE, (h, e, z.components[0])),
         nonzero=(mean_magnitude(SPACE), SPACE.r[i]),
-        family=SPACE,
     ),
 )
 
