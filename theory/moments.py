@@ -27,6 +27,7 @@ Dividing is recorded: `denominators` lists what an expression divides by, and a 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 
 import sympy as sp
 
@@ -41,8 +42,13 @@ def vanishes(expr: sp.Expr) -> bool:
 
     Raises `NotMoments` where the procedure does not apply; that is undecided, not false.
     """
+    return _vanishes(sp.sympify(expr))
+
+
+@cache
+def _vanishes(expr: sp.Expr) -> bool:
     flat = Flattener()
-    return flat.equal(flat(sp.sympify(expr)), sp.Integer(0))
+    return flat.equal(flat(expr), sp.Integer(0))
 
 
 def denominators(*expressions: sp.Expr) -> list[sp.Expr]:

@@ -37,6 +37,7 @@ from theory.proof import EVERY_P, Outcome, Proved, Refuted, Step, Undecided, Wit
 
 UNDEFINED = "undefined"
 Sides = Callable[[], tuple[object, object]]
+Pairs = list[tuple[sp.Expr, sp.Expr]]
 
 
 @dataclass(frozen=True)
@@ -122,8 +123,12 @@ Statement = Identity | Inequality
 
 
 def refute(statement: Statement, at: Point) -> Refuted | Undecided:
-    """A refutation of the statement by this point, if the point is one."""
-    sides = _pairs(statement)
+    """A refutation of the statement by this point, if the point is one; a side without a value there refutes too."""
+    return _refute(statement.relation, _pairs(statement), at)
+
+
+def _refute(relation: str, sides: Pairs, at: Point, defined: bool = False) -> Refuted | Undecided:
+    """The same for sides computed already; with `defined`, a side that has no value at the point decides nothing."""
 
     def values() -> dict[str, Fraction | str]:
         found: dict[str, Fraction | str] = {}
@@ -134,12 +139,14 @@ def refute(statement: Statement, at: Point) -> Refuted | Undecided:
 
     try:
         first = values()
-    except Irrational as reason:
+    except (Irrational, IndexError) as reason:
         return Undecided(f"the point gives no rational value: {reason}")
     entries = list(first.values())
-    if all(_satisfied(statement.relation, a, b) for a, b in zip(entries[::2], entries[1::2], strict=True)):
+    if defined and UNDEFINED in entries:
+        return Undecided("a side has no value at the point")
+    if all(_satisfied(relation, a, b) for a, b in zip(entries[::2], entries[1::2], strict=True)):
         return Undecided("the statement holds at the point named as its counterexample")
-    return Refuted(Witness(at.data(side for pair in sides for side in pair), first, statement.relation, values))
+    return Refuted(Witness(at.data(side for pair in sides for side in pair), first, relation, values))
 
 
 def necessary(statement: Statement, at: Point) -> Callable[[], Outcome]:
@@ -147,49 +154,50 @@ def necessary(statement: Statement, at: Point) -> Callable[[], Outcome]:
     return lambda: refute(statement, at)
 
 
-def _decide(statement: Statement, prove: Callable[[Statement], Proved | Undecided]) -> Outcome:
-    if statement.counterexample is not None and isinstance(
-        refuted := refute(statement, statement.counterexample), Refuted
-    ):
-        return refuted
+def _decide(statement: Statement, prove: Callable[[Statement, Pairs], Proved | Undecided]) -> Outcome:
+    sides = _pairs(statement)
+    if statement.counterexample is not None:
+        outcome = _refute(statement.relation, sides, statement.counterexample)
+        if isinstance(outcome, Refuted):
+            return outcome
     try:
         with recording() as used:
-            outcome = prove(statement)
+            outcome = prove(statement, sides)
     except (NotProved, NotMoments) as reason:
         outcome = Undecided(str(reason))
     if isinstance(outcome, Proved):
         return replace(outcome, uses=tuple(used))
-    return next((found for at in _points(statement) if isinstance(found := refute(statement, at), Refuted)), outcome)
+    tried = (_refute(statement.relation, sides, at, defined=True) for at in _points(statement, sides))
+    return next((found for found in tried if isinstance(found, Refuted)), outcome)
 
 
-def _prove_identity(statement: Identity) -> Proved | Undecided:
-    left, right = statement.sides()
-    entries = [entry for pair in _pairs(statement) for entry in pair]
+def _prove_identity(statement: Identity, sides: Pairs) -> Proved | Undecided:
+    entries = [entry for pair in sides for entry in pair]
     problem = _undeclared(statement, entries)
     if problem:
         return problem
+    left, right = statement.sides()
     steps = (*statement.derivation(), Step("derived", _shown(left)), Step("stated", _shown(right)))
-    if not all(vanishes(a - b) for a, b in _pairs(statement)):
+    if not all(vanishes(a - b) for a, b in sides):
         return Undecided("the difference of the two sides is not zero in moment normal form", steps)
     steps += (Step("the difference of the two sides is zero in moment normal form"),)
     return Proved(statement.scope, steps, tuple(denominators(*entries)))
 
 
-def _prove_inequality(statement: Inequality) -> Proved | Undecided:
+def _prove_inequality(statement: Inequality, sides: Pairs) -> Proved | Undecided:
     if statement.proof is None:
         return Undecided("no certificate is given")
     certificates = statement.proof()
     certificates = [certificates] if isinstance(certificates, Nonneg) else list(certificates)
-    pairs = _pairs(statement)
-    if len(certificates) != len(pairs):
-        return Undecided(f"{len(certificates)} certificates for {len(pairs)} inequalities")
-    entries = [entry for pair in pairs for entry in pair]
+    if len(certificates) != len(sides):
+        return Undecided(f"{len(certificates)} certificates for {len(sides)} inequalities")
+    entries = [entry for pair in sides for entry in pair]
     problem = _undeclared(statement, entries)
     if problem:
         return problem
     steps = list(statement.derivation())
-    for (left, right), certificate in zip(pairs, certificates, strict=True):
-        named = {hypothesis.text for hypothesis in statement.hypotheses}
+    named = {hypothesis.text for hypothesis in statement.hypotheses}
+    for (left, right), certificate in zip(sides, certificates, strict=True):
         unnamed = [text for text in certificate.hypotheses if text not in named]
         if unnamed:
             return Undecided(f"the certificate assumes {', '.join(unnamed)}, which the statement does not name")
@@ -210,10 +218,10 @@ def _undeclared(statement: Statement, entries: list[sp.Expr]) -> Undecided | Non
     return None
 
 
-def _points(statement: Statement) -> Iterator[Point]:
-    """Random exact points inside the statement's domain at which both sides are defined."""
+def _points(statement: Statement, sides: Pairs) -> Iterator[Point]:
+    """Random exact points inside the statement's domain."""
     rng = random.Random(0)
-    entries = [entry for pair in _pairs(statement) for entry in pair]
+    entries = [entry for pair in sides for entry in pair]
     entries += [expr for expr in statement.nonzero if not isinstance(expr, IndexedBase)]
     symbols = {s for entry in entries for s in entry.free_symbols if s.is_Symbol and s not in (i, j)}
     symbols -= {node.base.label for entry in entries for node in entry.atoms(sp.Indexed)}
@@ -222,21 +230,20 @@ def _points(statement: Statement) -> Iterator[Point]:
             at = exact.random_point(symbols, length, rng, structure)
             try:
                 at = statement.adjust(at)
-                if _inside(statement, at, entries):
+                if _inside(statement, at):
                     yield at
             except (Irrational, IndexError):
                 continue
 
 
-def _inside(statement: Statement, at: Point, entries: list[sp.Expr]) -> bool:
+def _inside(statement: Statement, at: Point) -> bool:
     if not all(condition.holds(at) for condition in (*statement.conditions, *statement.hypotheses)):
         return False
-    if any(exact.evaluate(expr, at) == 0 for expr in statement.nonzero if not isinstance(expr, IndexedBase)):
-        return False
-    return all(_value(entry, at) != UNDEFINED for entry in entries)
+    divisors = [expr for expr in statement.nonzero if not isinstance(expr, IndexedBase)]
+    return all(_value(expr, at) not in (0, UNDEFINED) for expr in divisors)
 
 
-def _pairs(statement: Statement) -> list[tuple[sp.Expr, sp.Expr]]:
+def _pairs(statement: Statement) -> Pairs:
     left, right = statement.sides()
     lefts, rights = entries_of(left), entries_of(right)
     if len(lefts) != len(rights):
