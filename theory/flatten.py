@@ -17,6 +17,7 @@ belongs to that index, so it can never be pulled out of the sum.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import sympy as sp
 from sympy.polys.rings import PolyElement
@@ -106,7 +107,7 @@ class Flattener:
         )
 
     def _introduce(self, name: str, index: sp.Symbol | None) -> sp.Symbol:
-        symbol = sp.Dummy(f"{name} at {index}" if index is not None else name, real=True)
+        symbol = _symbol(name, index)
         if index is not None:
             self.index_of[symbol], self.labels[symbol] = index, name
         return symbol
@@ -236,4 +237,10 @@ class Flattener:
     def _moment(self, length: sp.Expr, powers: tuple) -> sp.Expr:
         if not powers:
             return length
-        return self.moments.setdefault((length, powers), sp.Dummy(f"m{len(self.moments)}", real=True))
+        return self.moments.setdefault((length, powers), _symbol(f"m{len(self.moments)}", None))
+
+
+@cache
+def _symbol(name: str, index: sp.Symbol | None) -> sp.Symbol:
+    """One symbol for each name and index, shared by all rewritings: making symbols is what would take the time."""
+    return sp.Dummy(f"{name} at {index}" if index is not None else name, real=True)

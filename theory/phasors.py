@@ -92,10 +92,20 @@ class IndexSum(sp.Expr):
         return prettyForm(*printer._print(self.printable()).parens())
 
 
+_FRESH: list[sp.Dummy] = []  # one index for each sum that is being written down inside another
+_OPEN: list[int] = []
+
+
 def index_sum(body: Callable[[sp.Symbol], sp.Expr], length: sp.Expr = P) -> sp.Expr:
     """sum_{k=1}^{length} body(k), Kronecker deltas collapsed."""
-    index = sp.Dummy("k", integer=True)
-    return collapse(sp.sympify(body(index)), index, length)
+    level = len(_OPEN)
+    if level == len(_FRESH):
+        _FRESH.append(sp.Dummy("k", integer=True))
+    _OPEN.append(level)
+    try:
+        return collapse(sp.sympify(body(_FRESH[level])), _FRESH[level], length)
+    finally:
+        _OPEN.pop()
 
 
 def collapse(body: sp.Expr, index: sp.Symbol, length: sp.Expr = P) -> sp.Expr:
