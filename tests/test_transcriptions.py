@@ -27,7 +27,7 @@ def _point(phasors: int) -> Point:
     lists = {base: tuple(Fraction(round(v * 64), 64) for v in values) for base, values in at.lists.items()}
     pythagorean = {  # magnitudes stay rational: multiples of (3, 4), (4, 3), (5, 12), (8, 15)
         base: values
-        for number, family in enumerate(MAGNITUDES.values())
+        for number, family in enumerate(f for f in MAGNITUDES.values() if len(f.components) == 2)
         for base, values in zip(family.components, zip(*_vectors(phasors, number), strict=True), strict=True)
     }
     return Point({**lists, **pythagorean}, {**at.numbers, eps: Fraction(3, 8)}, {i: 1})
