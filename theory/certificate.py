@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import sympy as sp
 
 from theory.moments import vanishes
-from theory.phasors import P, VectorFamily, cross, index_sum
+from theory.phasors import IndexSum, P, VectorFamily, cross, index_sum
 
 
 class NotProved(ValueError):
@@ -67,12 +67,22 @@ def _make(expr: sp.Expr, rule: str, *parts: Nonneg, strict: bool = False, hypoth
 
 
 def _require_real(expr: sp.Expr) -> None:
-    """Real where it is defined: built from real symbols by sums, products, powers and roots of non-negative terms."""
-    for node in sp.preorder_traversal(sp.sympify(expr)):
-        leaf = not node.args or isinstance(node, sp.Indexed)
-        rooted = isinstance(node, sp.Pow) and not node.exp.is_integer and not node.base.is_nonnegative
-        if rooted or (leaf and isinstance(node, sp.Expr) and not node.is_real):
-            raise NotProved(f"{expr} is not known to be real")
+    if not _is_real(sp.sympify(expr)):
+        raise NotProved(f"{expr} is not known to be real")
+
+
+def _is_real(node: sp.Expr) -> bool:
+    """Real wherever it is defined, by the way it is built; what is not listed here is not known to be real."""
+    if node.is_Symbol or node.is_number or isinstance(node, sp.Indexed):
+        return bool(node.is_real)
+    if isinstance(node, IndexSum):
+        return _is_real(node.body)
+    if isinstance(node, sp.Pow):
+        rooted = not node.exp.is_integer and not node.base.is_nonnegative
+        return bool(node.exp.is_real) and _is_real(node.base) and not rooted
+    if isinstance(node, sp.log):
+        return bool(node.args[0].is_nonnegative)
+    return isinstance(node, sp.Add | sp.Mul | sp.cos | sp.sin | sp.exp) and all(_is_real(part) for part in node.args)
 
 
 def square(expr: sp.Expr) -> Nonneg:
@@ -91,12 +101,18 @@ def known(expr: sp.Expr) -> Nonneg:
 
 def given(expr: sp.Expr, text: str) -> Nonneg:
     """A hypothesis expr >= 0; the theorem has to name it."""
-    return _make(sp.sympify(expr), "hypothesis", hypothesis=text)
+    return _hypothesis(expr, text, strict=False)
 
 
 def positive(expr: sp.Expr, text: str) -> Nonneg:
     """A hypothesis expr > 0; the theorem has to name it."""
-    return _make(sp.sympify(expr), "hypothesis", strict=True, hypothesis=text)
+    return _hypothesis(expr, text, strict=True)
+
+
+def _hypothesis(expr: sp.Expr, text: str, strict: bool) -> Nonneg:
+    if not text.strip():
+        raise NotProved(f"the hypothesis about {expr} has no name")
+    return _make(sp.sympify(expr), "hypothesis", strict=strict, hypothesis=text)
 
 
 def plus(*parts: Nonneg) -> Nonneg:
@@ -118,21 +134,33 @@ def over(part: Nonneg, divisor: Nonneg) -> Nonneg:
 
 def total(body: Callable[[sp.Symbol], Nonneg], length: sp.Expr = P) -> Nonneg:
     """sum_k of non-negative terms."""
-    part = body(index := sp.Dummy("k", integer=True))
+    part, index = _term(body, length)
     return _make(index_sum(lambda k: part.expr.xreplace({index: k}), length), "a sum over k", part)
 
 
 def total_except(which: sp.Symbol, body: Callable[[sp.Symbol], Nonneg], length: sp.Expr = P) -> Nonneg:
     """sum over k != which, written as the whole sum less its own term (1 <= which <= P)."""
-    whole = total(body, length)
-    return _make(whole.expr - body(which).expr, f"a sum over k != {which}", *whole.parts)
+    part, index = _term(body, length)
+    whole = index_sum(lambda k: part.expr.xreplace({index: k}), length)
+    return _make(whole - part.expr.xreplace({index: which}), f"a sum over k != {which}", part)
 
 
 def total_apart(body: Callable[[sp.Symbol, sp.Symbol], Nonneg], length: sp.Expr = P) -> Nonneg:
     """sum over ordered pairs k != l, written as the double sum less its diagonal."""
-    double = total(lambda k: total(lambda m: body(k, m), length), length)
-    diagonal = total(lambda k: body(k, k), length)
-    return _make(double.expr - diagonal.expr, "a sum over pairs k != l", *double.parts)
+    second = sp.Dummy("l", integer=True)
+    part, first = _term(lambda k: body(k, second), length)
+    double = index_sum(lambda k: index_sum(lambda m: part.expr.xreplace({first: k, second: m}), length), length)
+    diagonal = index_sum(lambda k: part.expr.xreplace({first: k, second: k}), length)
+    return _make(double - diagonal, "a sum over pairs k != l", part)
+
+
+def _term(body: Callable[[sp.Symbol], Nonneg], length: sp.Expr) -> tuple[Nonneg, sp.Symbol]:
+    """The proof of one term, and its index; every sum is made of instances of this one term."""
+    length = sp.sympify(length)
+    if not (length.is_integer and length.is_positive):
+        raise NotProved(f"a sum of length {length}, which is not known to be a positive integer")
+    index = sp.Dummy("k", integer=True)
+    return body(index), index
 
 
 def root(part: Nonneg) -> Nonneg:
@@ -143,6 +171,8 @@ def root(part: Nonneg) -> Nonneg:
 def power(part: Nonneg, exponent: sp.Expr) -> Nonneg:
     """A real power of something non-negative (of something positive where the exponent may be negative)."""
     exponent = sp.sympify(exponent)
+    if not exponent.is_real:
+        raise NotProved(f"the exponent {exponent} is not known to be real")
     if not exponent.is_nonnegative and not part.strict:
         raise NotProved(f"{part.expr} may vanish and the exponent {exponent} may be negative")
     return _make(part.expr**exponent, "a power", part, strict=part.strict)
@@ -165,6 +195,8 @@ def bernoulli(base: Nonneg, excess: Nonneg) -> Nonneg:
 
 def difference(larger: Nonneg, other: sp.Expr, rest: Nonneg, sign: int = -1) -> Nonneg:
     """larger - other >= 0 (with `sign=1`: larger + other), because larger >= 0 and larger^2 - other^2 = rest >= 0."""
+    if sign not in (1, -1):
+        raise NotProved(f"sign is {sign}; accepted: 1 or -1")
     if not vanishes(larger.expr**2 - other**2 - rest.expr):
         raise NotProved(f"({larger.expr})^2 - ({other})^2 is not {rest.expr}")
     _require_real(other)

@@ -95,6 +95,19 @@ class Point:
         numbers = {**self.numbers, **{n: v for n, v in changes.items() if not isinstance(n, IndexedBase)}}
         return Point(lists, numbers, self.positions)
 
+    def outside(self) -> str:
+        """What keeps the point out of the domain of its symbols, or nothing."""
+        for symbol, value in self.numbers.items():
+            wrong = (
+                (symbol.is_nonnegative and value < 0)
+                or (symbol.is_positive and value <= 0)
+                or (symbol.is_integer and value.denominator != 1)
+            )
+            if wrong:
+                return f"{symbol} = {value}"
+        given = [str(base) for base in self.lists if base in MAGNITUDES]
+        return f"{given[0]} is given and not computed" if given else ""
+
     def data(self, expressions: Iterable[sp.Expr]) -> dict[str, object]:
         """The inputs that the expressions use, by name, in a fixed order."""
         expressions = list(expressions)
@@ -123,7 +136,7 @@ def point(numbers: Mapping | None = None, positions: Mapping | None = None, **fa
                 lists[base] = tuple(Fraction(value[axis]) for value in values)
         else:
             lists[declared] = tuple(Fraction(value) for value in values)
-    length = len(next(iter(lists.values()))) if lists else 0
+    length = len(next(iter(lists.values()))) if lists else 1
     given = {symbol: Fraction(value) for symbol, value in {P: length, **(numbers or {})}.items()}
     return Point(lists, given, positions or {i: 1, j: 2})
 
@@ -219,7 +232,8 @@ def random_point(symbols: Iterable[sp.Symbol], length: int, rng: random.Random, 
             lists[base] = tuple(vector[axis] for vector in vectors)
     for base in SCALARS:
         rng = random.Random(f"{seed} {base}")
-        lists[base] = tuple(_signed(rng) for _ in range(length))
+        values = (_signed(rng) for _ in range(length))
+        lists[base] = tuple(abs(value) if base[i].is_nonnegative else value for value in values)
     numbers = {s: _scalar(s, length, random.Random(f"{seed} {s}")) for s in {eps, P, *symbols}}
     numbers = dict(sorted(numbers.items(), key=lambda item: str(item[0])))
     return Point(lists, numbers, {i: 1, j: 2})

@@ -40,11 +40,10 @@ class Flattener:
 
     def __init__(self) -> None:
         self.atoms: dict[sp.Expr, sp.Symbol] = {}
-        self.labels: dict[sp.Symbol, str] = {}  # a symbol of one index -> its name without the index
+        self.labels: dict[sp.Symbol, object] = {}  # a symbol of one index -> what it stands for, without the index
         self.index_of: dict[sp.Symbol, sp.Symbol] = {}
         self.moments: dict[tuple, sp.Symbol] = {}
         self.relations: dict[sp.Symbol, _Power] = {}  # later ones may use earlier ones
-        self.bases: dict[str, sp.Expr] = {}  # the family behind each name
         self.nonnegative: set[sp.Symbol] = set()
         self.opaque: list[tuple[object, sp.Expr, sp.Symbol]] = []  # (kind, base, symbol): roots, powers, logarithms
 
@@ -60,9 +59,11 @@ class Flattener:
             return self._log(node.args[0])
         if isinstance(node, sp.Pow) and not node.exp.is_Integer:
             return self._power(node.base, node.exp)
-        if not node.args:
+        if node.is_Symbol or node.is_Rational or node in (sp.zoo, sp.nan):
             return node
-        return node.func(*(self(argument) for argument in node.args))
+        if isinstance(node, sp.Add | sp.Mul | sp.Pow):
+            return node.func(*(self(argument) for argument in node.args))
+        raise NotMoments(f"{node.func.__name__} is not a function that the procedure knows: {node}")
 
     def ratio(self, flat: sp.Expr) -> Ratio:
         """A rewritten expression as one fraction, over its symbols and those of their relations."""
@@ -106,20 +107,20 @@ class Flattener:
             self.index_of.get(other) == index for other in self.relations[symbol].value.free_symbols
         )
 
-    def _introduce(self, name: str, index: sp.Symbol | None) -> sp.Symbol:
-        symbol = _symbol(name, index)
+    def _introduce(self, label: object, index: sp.Symbol | None) -> sp.Symbol:
+        """The symbol of a label, an object that says what it stands for: two labels that print alike stay two."""
+        symbol = _symbol(label, index)
         if index is not None:
-            self.index_of[symbol], self.labels[symbol] = index, name
+            self.index_of[symbol], self.labels[symbol] = index, label
         return symbol
 
     def _indexed(self, node: Indexed) -> sp.Symbol:
         if node in self.atoms:
             return self.atoms[node]
+        if len(node.indices) != 1 or not (node.indices[0].is_Symbol or node.indices[0].is_Integer):
+            raise NotMoments(f"{node}: only families with one index, and no shift, are known")
         (index,) = node.indices
-        name = str(node.base)
-        while self.bases.setdefault(name, node.base) != node.base:
-            name += "'"  # another family of the same name
-        self.atoms[node] = self._introduce(name, index)
+        self.atoms[node] = self._introduce(node.base, index)
         if node.is_nonnegative:
             self.nonnegative.add(self.atoms[node])
         for family in MAGNITUDES.values():
@@ -139,13 +140,14 @@ class Flattener:
             raise NotMoments(f"{node}: only angles of single phasors, and their sums and differences, are known")
         if node not in self.atoms:
             for function in (sp.cos, sp.sin):
-                name = f"{function.__name__} {angle.base}"
-                self.atoms[function(angle)] = self._introduce(name, angle.indices[0])
+                self.atoms[function(angle)] = self._introduce((function, angle.base), angle.indices[0])
             self.relations[self.atoms[sp.sin(angle)]] = _Power(2, 1 - self.atoms[sp.cos(angle)] ** 2)
         return self.atoms[node]
 
     def _power(self, base: sp.Expr, exponent: sp.Expr) -> sp.Expr:
-        if isinstance(base, sp.Pow) and base.base.is_nonnegative:
+        if not _real_exponent(exponent):
+            raise NotMoments(f"{base} to the power {exponent}, which is not known to be real")
+        if isinstance(base, sp.Pow) and base.base.is_nonnegative and _real_exponent(base.exp):
             return self(base.base ** sp.expand(base.exp * exponent))
         factors = sp.Mul.make_args(base)
         if len(factors) > 1 and all((f.base if isinstance(f, sp.Pow) else f).is_nonnegative for f in factors):
@@ -187,7 +189,7 @@ class Flattener:
         return root
 
     def _log(self, argument: sp.Expr) -> sp.Expr:
-        if isinstance(argument, sp.Pow) and argument.base.is_nonnegative:
+        if isinstance(argument, sp.Pow) and argument.base.is_nonnegative and _real_exponent(argument.exp):
             return self(argument.exp) * self._log(argument.base)
         factors = sp.Mul.make_args(argument)
         positive = [factor for factor in factors if factor.is_positive]
@@ -208,12 +210,13 @@ class Flattener:
         if bound and (len(indices) > 1 or not base.is_Symbol):
             raise NotMoments(f"{kind[0]} of {base} inside a sum: only powers and logarithms of one symbol are known")
         index = indices.pop() if len(indices) == 1 and base.is_Symbol else None
-        name = " ".join(map(str, kind)) + " of " + (self.labels[base] if index is not None else str(len(self.opaque)))
-        symbol = self._introduce(name, index)
+        symbol = self._introduce((kind, self.labels[base] if index is not None else len(self.opaque)), index)
         self.opaque.append((kind, base, symbol))
         return symbol
 
     def _sum(self, node: IndexSum) -> sp.Expr:
+        if _loose(node.body, node.index):
+            raise NotMoments(f"{node}: the index of the sum occurs other than as the index of a family")
         ratio = self.ratio(self(node.body))
         ring = ratio.numerator.ring
         local = [n for n, symbol in enumerate(ring.symbols) if self.index_of.get(symbol) == node.index]
@@ -229,18 +232,39 @@ class Flattener:
         total: dict[sp.Expr, sp.Expr] = {}
         for monomial, coefficient in self.reduce(ratio.numerator, node.index).terms():
             powers = ((self.labels[ring.symbols[n]], monomial[n] - shift[n]) for n in local)
-            moment = self._moment(node.length, tuple(sorted((label, e) for label, e in powers if e)))
+            moment = self._moment(node.length, frozenset((label, e) for label, e in powers if e))
             free = tuple(0 if n in local else e for n, e in enumerate(monomial))
             total[moment] = total.get(moment, 0) + ring.from_dict({free: coefficient}).as_expr()
         return sp.Add(*(moment * weight for moment, weight in total.items())) / outside
 
-    def _moment(self, length: sp.Expr, powers: tuple) -> sp.Expr:
+    def _moment(self, length: sp.Expr, powers: frozenset) -> sp.Expr:
         if not powers:
             return length
-        return self.moments.setdefault((length, powers), _symbol(f"m{len(self.moments)}", None))
+        return self.moments.setdefault((length, powers), _symbol(("moment", len(self.moments)), None))
+
+
+def _real_exponent(node: sp.Expr) -> bool:
+    """Whether an exponent is real wherever it is defined: a rational expression in real symbols."""
+    if isinstance(node, sp.Add | sp.Mul) or (isinstance(node, sp.Pow) and node.exp.is_Integer):
+        return all(_real_exponent(argument) for argument in node.args)
+    return (node.is_Symbol or node.is_number) and bool(node.is_real)
+
+
+def _loose(node: sp.Expr, index: sp.Symbol) -> bool:
+    """Whether the index occurs anywhere but as the one index of an indexed symbol."""
+    if isinstance(node, Indexed):
+        return index in node.free_symbols and node.indices != (index,)
+    if isinstance(node, IndexSum):
+        return _loose(node.body, index) or _loose(node.length, index)
+    return node == index or any(_loose(argument, index) for argument in node.args)
 
 
 @cache
-def _symbol(name: str, index: sp.Symbol | None) -> sp.Symbol:
-    """One symbol for each name and index, shared by all rewritings: making symbols is what would take the time."""
-    return sp.Dummy(f"{name} at {index}" if index is not None else name, real=True)
+def _symbol(label: object, index: sp.Symbol | None) -> sp.Symbol:
+    """One symbol for each label and index, shared by all rewritings: making symbols is what would take the time.
+
+    It carries no assumptions, so that nothing is simplified by one that its meaning does not have.
+    """
+    parts = label if isinstance(label, tuple) else (label,)
+    name = " ".join(getattr(part, "__name__", str(part)) for part in parts)
+    return sp.Dummy(f"{name} at {index}" if index is not None else name)

@@ -12,11 +12,15 @@ import importlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import TYPE_CHECKING
 
 import sympy as sp
 
 from theory.certificate import Nonneg, NotProved, instance
 from theory.proof import Proved
+
+if TYPE_CHECKING:
+    from theory.statements import Statement
 
 _USED: ContextVar[list[str] | None] = ContextVar("lemmas used by the proof under way", default=None)
 _OPEN: ContextVar[tuple[str, ...]] = ContextVar("lemmas being decided", default=())
@@ -38,7 +42,12 @@ def lemma(claim: str, statement: str) -> tuple[Nonneg, ...]:
 
     Raises `NotProved` where it is not proved now, or where the proof would rest on itself.
     """
-    name = f"{claim}: {statement}"
+    return proved(f"{claim}: {statement}")[1].certificates
+
+
+def proved(name: str) -> tuple[Statement, Proved]:
+    """The statement "paper.slug: statement" with its proof, made now and recorded as used; raises as `lemma` does."""
+    claim, _, statement = name.partition(": ")
     if name in _OPEN.get():
         raise NotProved(f"the lemma '{name}' rests on itself")
     module = importlib.import_module(f"theory.{claim}")
@@ -55,7 +64,7 @@ def lemma(claim: str, statement: str) -> tuple[Nonneg, ...]:
     used = _USED.get()
     if used is not None and name not in used:
         used.append(name)
-    return outcome.certificates
+    return found[0], outcome
 
 
 def at(certificate: Nonneg, index: sp.Expr, instead_of: sp.Symbol) -> Nonneg:

@@ -52,13 +52,26 @@ def _vanishes(expr: sp.Expr) -> bool:
 
 
 def denominators(*expressions: sp.Expr) -> list[sp.Expr]:
-    """Everything the expressions divide by, as written: S, r[i], P, ..."""
+    """Everything the expressions divide by, as written: S, r[i], P, ...
+
+    A power whose exponent may be negative divides by its base, and a logarithm needs its argument to be non-zero.
+    """
     found: dict[sp.Expr, None] = {}
     for expr in expressions:
         for node in sp.preorder_traversal(expr):
-            if isinstance(node, sp.Pow) and node.exp.is_number and node.exp.is_negative:
-                found.update(dict.fromkeys(f for f in sp.Mul.make_args(node.base) if not f.is_number))
+            divides = isinstance(node, sp.Pow) and not node.exp.is_nonnegative
+            if divides or isinstance(node, sp.log):
+                found.update(dict.fromkeys(_bases(node.args[0])))
     return list(found)
+
+
+def _bases(expr: sp.Expr) -> Iterator[sp.Expr]:
+    """What has to be non-zero for a product of powers to be so; numbers and symbols declared positive are."""
+    for factor in sp.Mul.make_args(expr):
+        if isinstance(factor, sp.Pow):
+            yield from _bases(factor.base)
+        elif not factor.is_number and not factor.is_positive:
+            yield factor
 
 
 def moment_terms(expr: sp.Expr) -> Iterator[tuple[str, str]]:
@@ -66,5 +79,6 @@ def moment_terms(expr: sp.Expr) -> Iterator[tuple[str, str]]:
     flat = Flattener()
     flat(expr)
     for (length, powers), symbol in flat.moments.items():
-        body = " ".join(f"{family}^{power}" if power != 1 else family for family, power in powers)
+        factors = sorted(f"{label}^{power}" if power != 1 else str(label) for label, power in powers)
+        body = " ".join(factors)
         yield str(symbol), f"sum over {length} of {body}"

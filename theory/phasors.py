@@ -163,9 +163,9 @@ def vector_family(components: str, magnitude: str) -> VectorFamily:
     return family
 
 
-def scalar_family(name: str) -> IndexedBase:
-    """Declare a family of real numbers, one for each index."""
-    family = IndexedBase(name, real=True)
+def scalar_family(name: str, nonnegative: bool = False) -> IndexedBase:
+    """Declare a family of real, or non-negative, numbers, one for each index."""
+    family = IndexedBase(name, nonnegative=True) if nonnegative else IndexedBase(name, real=True)
     SCALARS.append(family)
     return family
 

@@ -15,13 +15,13 @@ from collections.abc import Callable
 import sympy as sp
 
 from theory.certificate import Nonneg, given, known, over, plus, positive, square, times, total, total_except
-from theory.phasors import derivative, i, index_sum
+from theory.phasors import derivative, i, index_sum, scalar_family
 from theory.statements import Hypothesis, Identity, Inequality
 
 n = sp.Symbol("n", integer=True, positive=True)  # keys
 t = sp.Symbol("t", positive=True)  # e^-D
 D, s = sp.symbols("D s", real=True)
-a, w = sp.IndexedBase("a", real=True), sp.IndexedBase("w", nonnegative=True)  # logits, and their exponentials
+a, w = scalar_family("a"), scalar_family("w", nonnegative=True)  # logits, and their exponentials
 
 SOME = Hypothesis("sum w_k > 0", lambda at: sum(at[w]) > 0)
 RANGE = "0 <= a_k <= D for every k"

@@ -129,6 +129,9 @@ def refute(statement: Statement, at: Point) -> Refuted | Undecided:
 
 def _refute(relation: str, sides: Pairs, at: Point, defined: bool = False) -> Refuted | Undecided:
     """The same for sides computed already; with `defined`, a side that has no value at the point decides nothing."""
+    outside = at.outside()
+    if outside:
+        return Undecided(f"the point is no point of the domain: {outside}")
 
     def values() -> dict[str, Fraction | str]:
         found: dict[str, Fraction | str] = {}
@@ -156,8 +159,9 @@ def necessary(statement: Statement, at: Point) -> Callable[[], Outcome]:
 
 def _decide(statement: Statement, prove: Callable[[Statement, Pairs], Proved | Undecided]) -> Outcome:
     sides = _pairs(statement)
-    if statement.counterexample is not None:
-        outcome = _refute(statement.relation, sides, statement.counterexample)
+    at = statement.counterexample
+    if at is not None and all(hypothesis.holds(at) for hypothesis in statement.hypotheses):
+        outcome = _refute(statement.relation, sides, at)
         if isinstance(outcome, Refuted):
             return outcome
     try:
@@ -211,7 +215,7 @@ def _prove_inequality(statement: Inequality, sides: Pairs) -> Proved | Undecided
 
 def _undeclared(statement: Statement, entries: list[sp.Expr]) -> Undecided | None:
     factors = {factor for e in (P, N, *statement.nonzero) for factor in (e, *sp.Mul.make_args(e))}
-    allowed = factors | {factor**2 for factor in factors}
+    allowed = factors | {factor.base for factor in factors if isinstance(factor, sp.Pow)}
     missing = [d for d in denominators(*entries) if d not in allowed and getattr(d, "base", None) not in allowed]
     if missing:
         return Undecided(f"divides by {', '.join(map(str, missing))} without saying that it is not zero")

@@ -94,4 +94,6 @@ def test_division_by_zero_is_an_error():
 
 def test_denominators_are_listed_as_written():
     S = mean_magnitude(z)
-    assert set(denominators(x[i] / z.r[i] / S**2)) == {z.r[i], S, P}
+    assert set(denominators(x[i] / z.r[i] / S**2)) == {z.r[i], S}  # P is declared positive
+    p = sp.Symbol("p", real=True)
+    assert denominators(z.r[i] ** (1 - p), sp.log(x[i])) == [z.r[i], x[i]]

@@ -17,11 +17,11 @@ from theory.certificate import Nonneg, given, known, plus, times, total_except
 from theory.exact import Point, evaluate
 from theory.kinds.deduction import Deduction
 from theory.norms import loss
-from theory.phasors import P, derivative, g, gamma, gradient, i, index_sum, z
+from theory.phasors import P, derivative, g, gamma, gradient, i, index_sum, scalar_family, z
 from theory.statements import Hypothesis, Identity, Inequality
 
 SCALE = sp.Symbol("S", positive=True)  # the value of S(r)
-SLOPE = sp.IndexedBase("D", real=True)  # its slopes dS/dr_k
+SLOPE = scalar_family("D")  # its slopes dS/dr_k
 D = sp.Symbol("D", nonnegative=True)  # their common absolute value
 
 

@@ -19,14 +19,14 @@ from fractions import Fraction
 import sympy as sp
 
 from theory.exact import Point, evaluate
-from theory.phasors import P, derivative, eps, index_sum
+from theory.phasors import P, derivative, eps, index_sum, scalar_family
 from theory.statements import Hypothesis, Identity
 
 b = sp.Symbol("b", integer=True, positive=True)  # the dimension of a block
 a, c = sp.symbols("a c", integer=True)  # two coordinates
-x = sp.IndexedBase("z_i", real=True)  # coordinates of z_i, over 1..b
-y = sp.IndexedBase("g_i", real=True)  # coordinates of g_i
-t = sp.IndexedBase("t", real=True)  # coordinates of a direction in R^b
+x = scalar_family("z_i")  # coordinates of z_i, over 1..b
+y = scalar_family("g_i")  # coordinates of g_i
+t = scalar_family("t")  # coordinates of a direction in R^b
 weight = sp.Symbol("gamma", real=True)  # gamma_i
 sizes = sp.Symbol("R", nonnegative=True)  # sum of |z_k| over k != i
 projections = sp.Symbol("G", real=True)  # sum of gamma_k g_k . z_k over k != i
