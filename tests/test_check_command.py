@@ -37,6 +37,13 @@ def test_several_formulas_at_once_and_the_worst_decides(command):
     assert [part["text"] for part in document["checks"][2]["read_as"]] == ["1/S", "0", "0", "1/S"]
 
 
+@pytest.mark.parametrize("nowhere", ["log(-1) - log(-1)", "sqrt(-1 - x[i]**2)*0"])
+def test_a_formula_without_a_value_anywhere_is_refused(command, nowhere):
+    found = command("check", "--norm", "rmsnorm", "--gradient", f"{RMS} + {nowhere}")
+    assert found.status == 2
+    assert "for no input at all" in found.err and len(found.err.splitlines()) == 1
+
+
 def test_undecided_exits_with_3(command):
     found = command("check", "--norm", "rmsnorm", "--gradient", f"{RMS} + Max(x[i], 0) + Min(x[i], 0) - x[i]")
     assert found.status == 3 and "UNDECIDED" in found.out

@@ -14,21 +14,34 @@ from theory.analysis.layers import Layer
 from theory.analysis.opaque import Equality
 from theory.analysis.scopes import Symbols
 from theory.phasors import N, P, i, j
-from theory.syntax import Add, Call, Entry, Mul, Name, Node, Power, Total
+from theory.syntax import Add, Call, Entry, ExpressionError, Mul, Name, Node, Power, Total
 
 NONZERO, NONNEGATIVE, POSITIVE = "!= 0", ">= 0", "> 0"
 
 
 def conditions(layer: Layer, node: Node, same: Equality) -> Iterator[tuple[sp.Expr, str]]:
-    """(expression, relation) for all that the formula needs beyond S > 0 and, for phasors, z_i != 0 and z_j != 0."""
+    """(expression, relation) for all that the formula needs beyond S > 0 and, for phasors, z_i != 0 and z_j != 0.
+
+    Raises `ExpressionError` where a need is met by no input at all: the formula then has no value anywhere.
+    """
     scope = Symbols(layer)
     seen: set[tuple[sp.Expr, str]] = set()
     for part, relation, where in _needs(layer, node, {"i": i, "j": j}):
+        if _never(interpret(part, scope, where), relation):
+            raise ExpressionError(f"the formula has a value for no input at all: it needs a part {relation}", part.at)
         for factor in sp.Mul.make_args(interpret(part, scope, where)):
             need = (factor.base if isinstance(factor, sp.Pow) else factor, relation)
             if need not in seen and not _granted(layer, factor, relation, scope, same):
                 seen.add(need)
                 yield need
+
+
+def _never(value: sp.Expr, relation: str) -> bool:
+    """Whether the relation fails for every input, as far as the signs of the symbols tell."""
+    value = sp.sympify(value)
+    if relation == NONZERO:
+        return bool(value.is_zero)
+    return bool(value.is_negative if relation == NONNEGATIVE else value.is_nonpositive)
 
 
 def _granted(layer: Layer, factor: sp.Expr, relation: str, scope: Symbols, same: Equality) -> bool:
