@@ -3,8 +3,8 @@
 A vector h in R^N, N = 2P, is read as P phasors z_k = (x_k, y_k) with magnitude r_k = |z_k|. P stays a symbol. Three
 facts make a calculus of it:
 
-- a sum over k = 1..P is an `IndexSum` whose bound index is canonical, so that sums equal up to the name of the index
-  are the same object, and whose bound index is private, so that no substitution can capture it;
+- a sum over k = 1..P is an `IndexSum`. Its bound index is canonical: two sums that differ only in what it is called are
+  one object. It is also private: no substitution can capture it;
 - d x_k / d x_i is the Kronecker delta of k and i, and dr_k / dx_i = (x_k / r_k) delta_ki wherever z_k != 0;
 - for 1 <= i <= P, sum_k delta_ki f(k) = f(i): every delta under a sum collapses.
 

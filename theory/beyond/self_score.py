@@ -1,16 +1,17 @@
 """self-score: under Eq. 1 the printed logit bound is a lower bound for the score of a vector with itself.
 
-Theorem, for every P = d/2, eps = 0 and q != 0: score(q, q) >= d/2, with equality exactly when all magnitudes are equal.
-For eps > 0: score(q, q) - d/2 has the sign of rms(r)^2 - S^2.
+Theorem, for every P = d/2 and q != 0, eps being 0: a vector scores d/2 or more with itself, and d/2 exactly when its
+phasors are equally long. With eps, score(q, q) less d/2 has the sign of rms(r)^2 - S^2.
 
 Route: score(q, q) - P = sum over pairs of (r_k - r_l)^2 / (2 P S^2).
 """
 
 import sympy as sp
 
-from theory.certificate import known, over, positive, square, times, total
+from theory.certificate import Nonneg, known, over, positive, times
+from theory.mrsnorm import eq11
 from theory.norms import mean_magnitude, rms_magnitude, score
-from theory.phasors import P, q
+from theory.phasors import P, on_groups, q
 from theory.statements import Hypothesis, Identity, Inequality
 
 S = mean_magnitude(q, sp.Integer(0))
@@ -28,17 +29,42 @@ def printed() -> sp.Expr:
     return P
 
 
+def _by_magnitudes() -> sp.Expr:
+    """P mean(r^2) / S^2."""
+    return P * rms_magnitude(q, sp.Integer(0)) ** 2 / S**2
+
+
+def _divisor() -> Nonneg:
+    """2 P S^2 > 0."""
+    return times(known(2), known(P), positive(S, NON_ZERO.text), positive(S, NON_ZERO.text))
+
+
 STATEMENTS = (
     Inequality(
         "as printed",
-        "score(q, q) >= d/2 at eps = 0 for every q != 0, with equality iff all magnitudes are equal",
+        "score(q, q) >= d/2 at eps = 0 for every q != 0",
         lambda: (printed(), derived()),
-        lambda: over(
-            total(lambda k: total(lambda m: square(q.r[k] - q.r[m]))),
-            times(known(2), known(P), positive(S, "S > 0"), positive(S, "S > 0")),
-        ),
+        lambda: over(eq11.spread(), _divisor()),
         hypotheses=(NON_ZERO,),
         nonzero=(S,),
+    ),
+    Inequality(
+        "as printed",
+        "score(q, q) > d/2 at eps = 0 if two magnitudes differ",
+        lambda: (printed(), derived()),
+        lambda: over(eq11.spread(strict=True), _divisor()),
+        hypotheses=(NON_ZERO, eq11.DIFFERENT),
+        nonzero=(S,),
+        strict=True,
+    ),
+    Identity(
+        "as printed",
+        "score(q, q) = P mean(r^2) / S^2 = d/2 at eps = 0 if all magnitudes are equal",
+        lambda: (
+            [derived(), on_groups(_by_magnitudes(), [(P, {q.r: eq11.magnitude})])],
+            [_by_magnitudes(), printed()],
+        ),
+        nonzero=(S, eq11.magnitude),
     ),
     Identity(
         "with eps",

@@ -10,8 +10,9 @@ Both halves are false. What is guaranteed depends on the range D of a query's lo
 
 and the logits grow with s^2 where queries and keys are both normalized, so at s = 8 little is guaranteed unless the
 projections are close to 0. Exact case: one channel, keys x = 1 and -1, so that log R = 0 and the second term with it,
-query 1, product of the projections log 3 / 128. At s = 8 the weights are 3/4 and 1/4, 81 % of log 2. And since the
-entropy of logits t z falls as t grows, unless all z are equal, RMSNorm (s = 1) has *more* of it than any s > 1.
+query 1, product of the projections log 3 / 128. At s = 8 the weights are 3/4 and 1/4, 81 % of log 2; all of them are
+computed from the layer. And since the entropy of logits t z falls as t grows, unless all z are equal, RMSNorm (s = 1)
+has *more* of it than any s > 1.
 
 Route. The lemmas of `theory.softmax`: the loss log n - H of logits s a_k has the slope s V(s), and V <= D^2/4; for the
 linear bound, the mean logit and the mean of the exponentials. The least entropy of all logits with range D is at a
@@ -19,18 +20,19 @@ corner, some keys at the top and the rest at the bottom; with n = 64 that decide
 missed: between 0.4083 and 0.4084.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from math import ceil, factorial, floor, prod
 
 import sympy as sp
 
 from theory.certificate import Nonneg, given, known, over, positive, times, total
-from theory.exact import Point
+from theory.exact import Point, evaluate, point
 from theory.kinds.computed import Computed
 from theory.kinds.deduction import Deduction
 from theory.kinds.enclosure import exp_bounds
-from theory.phasors import index_sum
+from theory.magnitude_aware import W, alpha, output
+from theory.phasors import N, i, index_sum
 from theory.softmax import (
     FALLING,
     INSIDE,
@@ -51,19 +53,45 @@ from theory.softmax import (
 )
 from theory.statements import Hypothesis, Identity, Inequality
 
-CASE = (Fraction(3, 4), Fraction(1, 4))
-BEFORE, AFTER = (Fraction(2, 3), Fraction(1, 3)), (Fraction(16, 17), Fraction(1, 17))  # logit gaps log 2 and 4 log 2
+INPUTS = (1, -1)  # x of the two keys; the query is the first of them
+CASE = {"level": 8, "base": 3, "factor": Fraction(1, 128)}  # s, and the product of the projections: factor * log(base)
+BEFORE, AFTER = ({"level": level, "base": 2, "factor": Fraction(1, 2)} for level in (1, 2))
 KEYS, TOP, ENOUGH, TOO_MUCH = 64, 28, Fraction(4083, 10000), Fraction(4084, 10000)
 
 
 def exp_entropy(weights: tuple[Fraction, ...], power: int) -> Fraction:
-    """e^(power H) = prod p_k^(-power p_k), rational where every power p_k is an integer."""
+    """e^(power H) = prod p_k^(-power p_k), rational where every power p_k is an integer (else `ValueError`)."""
+    if any((power * p).denominator != 1 for p in weights):
+        raise ValueError(f"{power} times {weights} are not integers")
     return prod((p ** -int(power * p) for p in weights), start=Fraction(1))
+
+
+def attention(level: int, base: int, factor: Fraction) -> tuple[Fraction, ...]:
+    """The weights of attention over one channel after MA-RMSNorm with s = level: exact powers of the base.
+
+    The logits are factor * log(base) * y_q * y_k, with factor * log(base) the product of the projections of queries
+    and keys; raises `ValueError` where two of them do not differ by an integer multiple of log(base).
+    """
+    layer = {N: 1, s: level, alpha: 1}
+    outputs = [evaluate(output(i), point(layer, h=[x], gamma=[1]).with_({W: (Fraction(1),)})) for x in INPUTS]
+    exponents = [factor * outputs[0] * key for key in outputs]
+    gaps = [exponent - min(exponents) for exponent in exponents]
+    if any(gap.denominator != 1 for gap in gaps):
+        raise ValueError(f"log({base}) times {gaps}: not whole multiples")
+    parts = [Fraction(base) ** int(gap) for gap in gaps]
+    return tuple(part / sum(parts) for part in parts)
+
+
+def _shown_inputs(case: Mapping) -> dict[str, object]:
+    """The layer and what the weights come out as."""
+    projections = f"{case['factor']} log({case['base']})"
+    named = {"s": case["level"], "alpha": 1, "W": 1, "x of the keys": [*INPUTS], "x of the query": INPUTS[0]}
+    return named | {"product of projections": projections, "weights": [*attention(**case)]}
 
 
 def derived() -> Fraction:
     """e^(200 H) of the exact case."""
-    return exp_entropy(CASE, 200)
+    return exp_entropy(attention(**CASE), 200)
 
 
 def printed() -> Fraction:
@@ -180,16 +208,16 @@ STATEMENTS = (
         lambda: [(printed(), derived())],
         scope="n = 2",
         relation="<=",
-        inputs=lambda: {"s": 8, "x": [1, -1], "query x": 1, "product of projections": "log(3)/128", "weights": [*CASE]},
+        inputs=lambda: _shown_inputs(CASE),
         expects="refuted",
     ),
     Computed(
         "as printed",
         "RMSNorm (s = 1) has less entropy than s = 2, as powers e^(51 H)",
-        lambda: [(exp_entropy(BEFORE, 51), exp_entropy(AFTER, 51))],
+        lambda: [(exp_entropy(attention(**BEFORE), 51), exp_entropy(attention(**AFTER), 51))],
         scope="n = 2",
         relation="<",
-        inputs=lambda: {"logits at s = 1": ["log(2)/2", "-log(2)/2"], "weights": [*BEFORE], "at s = 2": [*AFTER]},
+        inputs=lambda: _shown_inputs(BEFORE) | {"weights at s = 2": [*attention(**AFTER)]},
         expects="refuted",
     ),
     Deduction(

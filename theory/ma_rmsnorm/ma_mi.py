@@ -4,8 +4,9 @@ Claim: the mutual information I(l; y) of l = log RMS(x) and the output is 0 for 
 
 Source: section 3.2.
 
-True if magnitude and direction are independent and alpha W != 0. RMSNorm's output is a function of the direction
-alone, so it is then independent of l; where direction and magnitude go together it is not. MA-RMSNorm's output has
+True if magnitude and direction are independent and alpha W != 0. RMSNorm's output is a function of the direction alone,
+so it is then independent of l; where direction and magnitude go together it is not (if x is 1 or -2, equally likely,
+RMSNorm puts out 1 or -1 and thereby tells which: log 2 of information). MA-RMSNorm's output has
 E(y | l) = s G E(xhat) + alpha W l, which differs between any two magnitudes, so y and l are dependent.
 
 How much: an output leaves at most two magnitudes (`ma_recover`), so H(l | y) <= log 2, and for a continuous l the
@@ -20,15 +21,16 @@ from fractions import Fraction
 import sympy as sp
 
 from theory.certificate import known, over, plus, positive, square, times, total
-from theory.exact import Point, point
-from theory.magnitude_aware import MEAN, R, W, alpha, c, log_R, polar, rational_scale, s
+from theory.exact import Point, evaluate, point
+from theory.kinds.computed import Computed
+from theory.magnitude_aware import MEAN, R, W, alpha, c, direction, log_R, polar, rational_scale, s
 from theory.phasors import N, e, gamma, h, i, index_sum, substitute
 from theory.statements import Condition, Hypothesis, Identity, Inequality, refute
 
 other = sp.Symbol("log_R'", real=True)
 sigma = sp.Symbol("sigma_l", positive=True)
 low, step = sp.symbols("s delta", positive=True)
-masses = sp.symbols("p_11 p_12 p_21 p_22", nonnegative=True)  # P(l = l_a, xhat = xhat_b) for two of each
+TOGETHER = (1, -2)  # x of one channel, equally likely: its direction tells its magnitude
 INDEPENDENT = "magnitude and direction are independent"
 INJECTED = "alpha W != 0"
 VARIES = "the magnitude varies: l' != l"
@@ -60,10 +62,19 @@ def shift() -> sp.Expr:
     return index_sum(lambda k: substitute(entry, {W: lambda _: W[k]}) ** 2, N)
 
 
-def factorized() -> tuple[sp.Expr, sp.Expr]:
-    """The joint mass of the first magnitude and the first direction, and the product of its margins."""
-    p11, p12, p21, _ = masses
-    return p11 * sp.Add(*masses), (p11 + p12) * (p11 + p21)
+def conditional() -> list[tuple[Fraction, Fraction]]:
+    """P(|x| = m | y) and P(|x| = m), for every m and every output y of RMSNorm over one channel with x from `TOGETHER`.
+
+    All pairs are equal if and only if the output carries no information on the magnitude.
+    """
+    joint = [(abs(x), evaluate(direction(i), point({N: 1}, h=[x])), Fraction(1, len(TOGETHER))) for x in TOGETHER]
+    found = []
+    for y in sorted({output for _, output, _ in joint}):
+        mass = sum(p for _, output, p in joint if output == y)
+        for size in sorted({size for size, _, _ in joint}):
+            both = sum((p for m, output, p in joint if (m, output) == (size, y)), Fraction(0))
+            found.append((both / mass, sum((p for m, _, p in joint if m == size), Fraction(0))))
+    return found
 
 
 def _injected(at: Point) -> bool:
@@ -74,11 +85,16 @@ def _varies(at: Point) -> bool:
     return at.numbers.get(other, 1) != at.numbers.get(log_R, 0)
 
 
-_TOGETHER = Point(numbers=dict(zip(masses, map(Fraction, ("1/2", "0", "0", "1/2")), strict=True)))
-_JOINT = Identity("the joint mass is the product of its margins", "", factorized)
+_NO_INFORMATION = Computed(
+    "no information in RMSNorm's output",
+    "P(|x| = m | y) = P(|x| = m): magnitude 1 goes with direction 1 and magnitude 2 with direction -1",
+    conditional,
+    scope="one distribution",
+    inputs=lambda: {"x, equally likely": [*TOGETHER], "gamma": 1},
+)
 _ALWAYS = Inequality("a shift without the second term", "", lambda: (0, shift()), strict=True)
 
-CONDITIONS = (Condition(INDEPENDENT, lambda: refute(_JOINT, _TOGETHER)),)
+CONDITIONS = (Condition(INDEPENDENT, _NO_INFORMATION.decide),)
 LEVEL = Condition(
     INJECTED,
     lambda: refute(_ALWAYS, point({N: 1, alpha: 1, log_R: 0, other: 1}).with_({W: (Fraction(0),)})),

@@ -1,6 +1,6 @@
 """energy-identity: sum r_k^2 = (d/2) S^2.
 
-Claim: "by the definition of the global RMS energy", sum_k r_q,k^2 = (d/2) S_q^2. The step from Eq. 17 to Eq. 18.
+Claim: sum_k r_q,k^2 = (d/2) S_q^2, said to be what defines S_q. The step from Eq. 17 to Eq. 18.
 
 Source: appendix B, between Eqs. 17 and 18.
 
@@ -11,10 +11,11 @@ equality only where all magnitudes are equal; for magnitudes (5, 35) it says 125
 
 import sympy as sp
 
-from theory.certificate import known, over, positive, square, times, total
+from theory.certificate import known, over, positive, times
 from theory.exact import point
+from theory.mrsnorm import eq11
 from theory.norms import mean_magnitude, rms_magnitude
-from theory.phasors import P, eps, index_sum, q
+from theory.phasors import P, eps, index_sum, on_groups, q
 from theory.statements import Condition, Hypothesis, Identity, Inequality, refute
 
 
@@ -26,6 +27,11 @@ def derived() -> sp.Expr:
 def printed(scale: sp.Expr) -> sp.Expr:
     """(d/2) S^2."""
     return P * scale**2
+
+
+def _under_eq_1() -> tuple[sp.Expr, sp.Expr]:
+    """(d/2) S^2 with Eq. 1 at eps = 0, and sum r_k^2."""
+    return P * mean_magnitude(q, sp.Integer(0)) ** 2, derived()
 
 
 def _without(scale: sp.Expr) -> Identity:
@@ -67,9 +73,22 @@ STATEMENTS = (
     ),
     Inequality(
         "Eq. 1 turns it round",
-        "Eq. 1 gives (d/2) S^2 <= sum r_k^2 at eps = 0, with equality iff all magnitudes are equal",
-        lambda: (P * mean_magnitude(q, sp.Integer(0)) ** 2, derived()),
-        lambda: over(total(lambda k: total(lambda m: square(q.r[k] - q.r[m]))), times(known(2), known(P))),
+        "Eq. 1 gives (d/2) S^2 <= sum r_k^2 at eps = 0",
+        _under_eq_1,
+        lambda: over(eq11.spread(), times(known(2), known(P))),
+    ),
+    Inequality(
+        "strictly, where magnitudes differ",
+        "Eq. 1 gives (d/2) S^2 < sum r_k^2 at eps = 0 if two magnitudes differ",
+        _under_eq_1,
+        lambda: over(eq11.spread(strict=True), times(known(2), known(P))),
+        hypotheses=(eq11.DIFFERENT,),
+        strict=True,
+    ),
+    Identity(
+        "equal magnitudes",
+        "Eq. 1 gives (d/2) S^2 = sum r_k^2 at eps = 0 if all magnitudes are equal",
+        lambda: tuple(on_groups(side, [(P, {q.r: eq11.magnitude})]) for side in _under_eq_1()),
     ),
 )
 

@@ -55,7 +55,7 @@ CONDITIONS = (
     ),
     Condition(
         "z_i != 0 (or h = 0)",
-        lambda: refute(_IN_RANGE, point(SMALL, z=[(0, 0), (1, 0)], g=[(0, 0), (1, 0)], gamma=[1, 1])),
+        lambda: refute(_IN_RANGE, point(SMALL, z=[(0, 0), (1, 0)], g=[(0, 0), (sp.Rational(1, 100), 0)], gamma=[1, 1])),
         lambda at: at[z.r[i]] != 0,
     ),
 )

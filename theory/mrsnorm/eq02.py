@@ -6,14 +6,14 @@ Source: section 3, Eq. 2.
 
 What follows, for every P:
 
-- scale: with c > 0, N(c h) is the same map with eps / c for eps, so it has degree 0 if and only if eps = 0;
-- N commutes with a separate rotation of every phasor (the group SO(2)^P);
-- |o_i| <= P |gamma_i|, reached at eps = 0 by a vector with a single non-zero phasor (RMSNorm: sqrt N a channel).
+- scale: multiplying h by c > 0 has the effect of dividing eps by c, and changes nothing if and only if eps = 0;
+- turning each phasor by an angle of its own turns the outputs alike (equivariance under SO(2)^P);
+- no output is longer than P |gamma_i|, which a phasor alone among zeros attains at eps = 0 (RMSNorm: sqrt N a channel).
 """
 
 import sympy as sp
 
-from theory.certificate import known, over, plus, positive, square, times, total, total_except
+from theory.certificate import Nonneg, known, over, plus, positive, square, times, total, total_except
 from theory.norms import mean_magnitude
 from theory.phasors import P, eps, gamma, i, on_groups, phi, substitute, z
 from theory.statements import Hypothesis, Identity, Inequality
@@ -47,11 +47,20 @@ def _turn(k: sp.Expr) -> sp.Matrix:
     return sp.Matrix([[sp.cos(phi[k]), -sp.sin(phi[k])], [sp.sin(phi[k]), sp.cos(phi[k])]]) * z[k]
 
 
-def _room() -> object:
+def _room() -> Nonneg:
     """P^2 S^2 - r_i^2 = (P S - r_i)(P S + r_i), with P S - r_i = sum_{k != i} r_k + P eps."""
     rest = total_except(i, lambda k: known(z.r[k]))
     whole, offset = total(lambda k: known(z.r[k])), times(known(P), known(eps))
     return times(plus(rest, offset), plus(whole, offset, known(z.r[i])))
+
+
+def _larger() -> Nonneg:
+    """c / (c mean r + eps) - 1 / S = (c - 1) eps / (S (c mean r + eps))."""
+    offset = positive(eps, "eps > 0")
+    before, after = (
+        plus(over(total(lambda k, f=f: times(known(f), known(z.r[k]))), known(P)), offset) for f in (sp.Integer(1), c)
+    )
+    return over(times(positive(c - 1, "c > 1"), offset), times(before, after))
 
 
 ONE_HOT = [(1, {x: 1, y: 0, z.r: 1, gamma: sp.Symbol("gamma", real=True)}), (P - 1, {x: 0, y: 0, z.r: 0, gamma: 0})]
@@ -65,9 +74,21 @@ STATEMENTS = (
     ),
     Identity(
         "scaling",
-        "N(c h) = gamma h / (mean r + eps / c) for c > 0: degree 0 iff eps = 0",
+        "for c > 0 the output at c h is gamma_i z_i / (mean r + eps / c): that at h, if eps = 0",
         lambda: (printed().applyfunc(_scaled), gamma[i] * z[i] / mean_magnitude(z, eps / c)),
         nonzero=(_scaled(S), mean_magnitude(z, eps / c), c),
+    ),
+    Inequality(
+        "eps > 0 breaks it",
+        "for eps > 0 and c > 1 the factor on z_i is larger at c h than at h: 1/S < c / (c mean r + eps)",
+        lambda: (1 / S, c / _scaled(S)),
+        _larger,
+        hypotheses=(
+            Hypothesis("eps > 0", lambda at: at[eps] > 0),
+            Hypothesis("c > 1", lambda at: at[c] > 1),
+        ),
+        nonzero=(S, _scaled(S)),
+        strict=True,
     ),
     Identity(
         "rotation keeps magnitudes",

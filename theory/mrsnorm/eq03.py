@@ -9,7 +9,7 @@ dot product is positive. For o_i = gamma_i z_i / S the dot product is gamma_i r_
 gamma_i > 0 (a negative weight turns the phase by pi) and z_i != 0 (0 has no phase).
 
 The printed arctan(y/x) is the polar angle of Eq. 10 only for x > 0. Read literally, u_i = (cos, sin)(arctan(y/x))
-points the other way for x < 0, and Eq. 5 gets the wrong sign there.
+points the other way for x < 0, where what Eq. 5 subtracts would have to be added.
 """
 
 import sympy as sp

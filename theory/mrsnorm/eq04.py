@@ -5,9 +5,9 @@ xhat_k = x_k / S and S = S_RMS.
 
 Source: section 5.1, Eq. 4.
 
-The paper does not define S_RMS. The formula is exact when eps stands inside the square root (or is 0) and xhat is
-taken before the affine weight. With eps outside, S = R + eps, R = sqrt(mean x^2), the true gradient has x_i / R in
-place of xhat_i = x_i / S in front of the sum.
+The paper does not define S_RMS. The formula is exact for sqrt(mean x^2 + eps), and for xhat as it is before the affine
+weight. With eps outside, S = R + eps, R = sqrt(mean x^2), the true gradient has x_i / R in place of xhat_i = x_i / S in
+front of the sum.
 """
 
 import sympy as sp
@@ -58,7 +58,7 @@ _POST_AFFINE = Identity("Eq. 4 with post-affine xhat", "", lambda: (derived(), _
 
 CONDITIONS = (
     Condition(
-        "eps is inside the square root, or 0",
+        "eps = 0, or S_RMS has it under the root",
         lambda: refute(_OUTSIDE, point({N: 1, eps: 1}, h=[1], e=[1], gamma=[1])),
     ),
     Condition(

@@ -1,23 +1,22 @@
-"""Eq. 5: the input gradient of MRSNorm.
+"""Eq. 5: what MRSNorm passes back to its input.
 
-Claim, for every P >= 1, gamma, upstream gradient g and eps >= 0, wherever z_i != 0:
+Claim, for all P >= 1, all weights, all upstream gradients g and all eps >= 0, at phasors z_i != 0:
 
     dL/dz_i = (gamma_i g_i - u_i Omega) / S,   Omega = (1/P) sum_k gamma_k g_k . zhat_k,   zhat_k = z_k / S.
 
 Source: section 5.1, Eq. 5.
-Route: L = sum_k g_k . o_k is differentiated as an indexed sum of symbolic length P.
+Route: differentiation of the loss sum_k g_k . o_k with the number of phasors left symbolic.
 
-The paper uses one symbol for two things. Eq. 2 defines zhat after the affine weight; with that reading gamma is
-counted twice, and the form below shows by how much: it is right for all g and z only if every gamma_k is 0 or 1.
-Where z_i = 0 the two one-sided slopes along a line through 0 differ by 2 Omega / S, so a gradient exists only if
-Omega = 0.
+The symbol zhat means something else in Eq. 2, the output after the affine weight. Read that way, Eq. 5 counts gamma
+twice; the difference is a sum with the factors gamma_k (gamma_k - 1), so weights of 0 and 1 do no harm. At z_i = 0 the
+slopes along d and along -d add up to -2 Omega / S for every direction d, so a gradient exists only if Omega = 0.
 """
 
 import sympy as sp
 
 from theory.exact import point
 from theory.norms import loss, mean_magnitude
-from theory.phasors import P, derivative, eps, g, gamma, gradient, i, index_sum, z
+from theory.phasors import P, derivative, eps, g, gamma, gradient, i, index_sum, phi, z
 from theory.proof import Step
 from theory.statements import Condition, Identity, refute
 
@@ -45,12 +44,16 @@ def post_affine() -> sp.Matrix:
     return (gamma[i] * g[i] - z.unit(i) * doubled) / S
 
 
-def one_sided_slope(direction: tuple[int, int]) -> sp.Expr:
+def one_sided_slope(direction: tuple[sp.Expr | int, sp.Expr | int]) -> sp.Expr:
     """The derivative of L at z_i = 0 along z_i = t d, t >= 0, for a unit vector d (the other phasors as they are)."""
     t = sp.Symbol("t", nonnegative=True)
     upper = index_sum(lambda k: gamma[k] * g[k].dot(z[k])) + t * gamma[i] * g[i].dot(sp.Matrix(direction))
     lower = (index_sum(lambda k: z.r[k]) + t) / P + eps
     return derivative(upper / lower, t).subs(t, 0)
+
+
+def _both_ways(direction: tuple[sp.Expr, sp.Expr]) -> sp.Expr:
+    return one_sided_slope(direction) + one_sided_slope((-direction[0], -direction[1]))
 
 
 _POST_AFFINE = Identity("Eq. 5 with post-affine zhat", "", lambda: (derived(), post_affine()))
@@ -79,7 +82,7 @@ STATEMENTS = (
     ),
     Identity(
         "error of the post-affine reading",
-        "true minus post-affine: u_i sum gamma_k (gamma_k - 1) g_k . z_k / (P S^2), 0 for all g iff gamma_k is 0 or 1",
+        "true minus post-affine: u_i sum gamma_k (gamma_k - 1) g_k . z_k / (P S^2), 0 if every gamma_k is 0 or 1",
         lambda: (
             derived() - post_affine(),
             z.unit(i) * index_sum(lambda k: gamma[k] * (gamma[k] - 1) * g[k].dot(z[k])) / (P * S**2),
@@ -88,8 +91,8 @@ STATEMENTS = (
     ),
     Identity(
         "no gradient at z_i = 0",
-        "the slopes along d and -d at z_i = 0 add up to -2 Omega / S instead of 0",
-        lambda: (one_sided_slope((1, 0)) + one_sided_slope((-1, 0)), -2 * omega() / S),
+        "the slopes along d and -d at z_i = 0 add up to -2 Omega / S, not to 0, for every unit d = (cos, sin)(phi_i)",
+        lambda: (_both_ways((sp.cos(phi[i]), sp.sin(phi[i]))), -2 * omega() / S),
         nonzero=(S,),
     ),
 )

@@ -7,19 +7,19 @@ Source: appendix A, Eq. 11, against section 3, Eq. 1.
 It contradicts Eq. 1, the mean of the magnitudes: for magnitudes (5, 35) they are 25 and 20. Eq. 1 is never the larger
 (at eps = 0), and they agree exactly when all magnitudes are equal.
 
-What Eq. 11 defines instead is RMSNorm's scale up to a constant: sum r_k^2 = sum x_k^2 over channels, so S_q^2 is
-twice RMSNorm's mean square, with eps / 2 for RMSNorm's eps. The score is then that of QK-RMSNorm divided by exactly 2
-(at eps = 0, or with eps / 2 in RMSNorm). With the same eps in both roots the ratio is the product over q and k of
-sqrt((m + eps) / (2 m + eps)), m the mean square of the channels: strictly between 1/2 and 1. Against QK-RMSNorm,
-nothing but a temperature is left.
+What Eq. 11 defines instead is RMSNorm's scale up to a constant: sum r_k^2 = sum x_k^2 over channels, so S_q^2 is twice
+RMSNorm's mean square, with eps / 2 for RMSNorm's eps. The score is then half of QK-RMSNorm's, if that has eps / 2 in
+its roots (or both have none). If both have the same eps, each of q and k contributes a factor
+sqrt((m + eps) / (2 m + eps)), m the mean square of its channels, and the ratio lies strictly between 1/2 and 1. Against
+QK-RMSNorm, nothing but a temperature is left.
 """
 
 import sympy as sp
 
-from theory.certificate import Nonneg, known, over, plus, positive, square, times, total
+from theory.certificate import Nonneg, known, over, plus, positive, square, times, total, total_except
 from theory.exact import point
 from theory.norms import mean_magnitude, rms_magnitude
-from theory.phasors import P, VectorFamily, eps, index_sum, key, q
+from theory.phasors import P, VectorFamily, eps, i, index_sum, j, key, on_groups, q
 from theory.statements import Hypothesis, Identity, Inequality
 
 
@@ -48,6 +48,24 @@ RATIO = (m + eps) / (2 * m + eps)
 HYPOTHESES = (Hypothesis("m > 0", lambda at: at[m] > 0), Hypothesis("eps > 0", lambda at: at[eps] > 0))
 
 
+DIFFERENT = Hypothesis("r_i != r_j", lambda at: at[q.r[i]] != at[q.r[j]])
+magnitude = sp.Symbol("r", positive=True)  # of every phasor, where all have the same
+
+
+def spread(strict: bool = False) -> Nonneg:
+    """sum over k, l of (r_k - r_l)^2 = 2 (P sum r^2 - (sum r)^2) for q: > 0 if two magnitudes differ."""
+    if not strict:
+        return total(lambda k: total(lambda n: square(q.r[k] - q.r[n])))
+    pair = positive((q.r[i] - q.r[j]) ** 2, DIFFERENT.text)
+    own = plus(pair, total_except(j, lambda n: square(q.r[i] - q.r[n])))
+    return plus(own, total_except(i, lambda k: total(lambda n: square(q.r[k] - q.r[n]))))
+
+
+def _squares() -> tuple[sp.Expr, sp.Expr]:
+    """The squares of both scales at eps = 0."""
+    return mean_magnitude(q, sp.Integer(0)) ** 2, rms_magnitude(q, sp.Integer(0)) ** 2
+
+
 def _ratio_proof() -> list[Nonneg]:
     mean, offset = positive(m, "m > 0"), positive(eps, "eps > 0")
     whole = plus(times(known(2), mean), offset)
@@ -69,9 +87,22 @@ STATEMENTS = (
     ),
     Inequality(
         "Eq. 1 is never larger",
-        "at eps = 0, (mean r)^2 <= mean r^2, with equality iff all magnitudes are equal",
-        lambda: (mean_magnitude(q, sp.Integer(0)) ** 2, rms_magnitude(q, sp.Integer(0)) ** 2),
-        lambda: over(total(lambda k: total(lambda n: square(q.r[k] - q.r[n]))), times(known(2), known(P), known(P))),
+        "at eps = 0, (mean r)^2 <= mean r^2",
+        _squares,
+        lambda: over(spread(), times(known(2), known(P), known(P))),
+    ),
+    Inequality(
+        "smaller where magnitudes differ",
+        "at eps = 0, (mean r)^2 < mean r^2 if two magnitudes differ",
+        _squares,
+        lambda: over(spread(strict=True), times(known(2), known(P), known(P))),
+        hypotheses=(DIFFERENT,),
+        strict=True,
+    ),
+    Identity(
+        "the same where magnitudes are equal",
+        "at eps = 0, both scales are r if all magnitudes are r",
+        lambda: ([on_groups(side, [(P, {q.r: magnitude})]) for side in _squares()], [magnitude**2] * 2),
     ),
     Inequality(
         "the same eps in both roots",

@@ -16,9 +16,12 @@ Magnitudes contain squares, so for single inputs both norms overflow in the same
 | fp16 x fp32 | never | never for P <= 2^94 | never for P <= 2^94 |
 | bf16 x fp64, fp32 x fp64 | never | never for P <= 2^766 | never for P <= 2^766 |
 
+These are the exact sums; "never" says that they stay within range, not what a rounded summation does.
+
 What is true is an inclusion. Where an intermediate result of MRSNorm overflows, RMSNorm's sum of squares does too (for
-P <= T), and in fp16 accumulation not conversely: N = 4096 channels with all x = 4 have sum x^2 = 65536 and sum r =
-11585.2. With the accumulation format that mixed precision usually has, fp32 for fp16, neither overflows.
+P <= T), and in fp16 accumulation not conversely: N = 4096 channels with all x = 4 have sum x^2 = 65536 and
+sum r = 11585.2. With the accumulation format that mixed precision usually has, fp32 for fp16, both sums stay within
+range.
 
 The square root of a sum of squares that is safe against overflow (hypot) is not enough: r_i itself can be out of range
 where x_i and y_i are not. Dividing by m = max |x| first is enough for both norms: S = m S(z / m) at eps = 0.
@@ -92,8 +95,8 @@ def _never(source: str, accumulation: str, exponent: int) -> Inequality:
 
     return Inequality(
         f"{source} in {accumulation} never overflows",
-        f"sum x^2 over all channels, hence every r_i^2, stays below {_power(bound)} for inputs of at most "
-        f"{_power(largest)}",
+        f"the exact sum of x^2 over all channels, hence every r_i^2, stays within range, below {_power(bound)}, for "
+        f"inputs of at most {_power(largest)}",
         lambda: (SQUARES, bound),
         proof,
         hypotheses=(Hypothesis(inputs, inside), Hypothesis(few, lambda at: at[P] <= most)),

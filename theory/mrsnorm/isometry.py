@@ -5,9 +5,9 @@ turned by a right angle.
 
 Source: section 6.
 
-False at every h != 0, for every P and eps >= 0: J h = (eps / S^2) h, while J v = v / S for every v that turns phasors
-only. All singular values, where no z_k is 0: with u the vector of all directions u_k (|u|^2 = P), zhat = h / S, and any
-direction v,
+False wherever no phasor of h is 0, for every P and eps >= 0: J h = (eps / S^2) h, while J v = v / S for every v that
+turns phasors only. All singular values, where no z_k is 0: with u the vector of all directions u_k (|u|^2 = P),
+zhat = h / S, and any direction v,
 
     S^2 J^T J v = v - ((zhat . v) u + (u . v) zhat) / P + (mean r^2 / S^2) (u . v) u / P.
 
@@ -262,8 +262,8 @@ STATEMENTS = (
     ),
     Inequality(
         "never an isometry",
-        "for h != 0, J stretches h by eps / S^2, less than the 1/S by which it stretches h with every phasor turned by "
-        "a right angle, which is as long",
+        "where all z_k != 0, J stretches h by eps / S^2, less than the 1/S by which it stretches h with every phasor "
+        "turned by a right angle, which is as long",
         lambda: (derived(), energy(forward(across))),
         _never,
         hypotheses=(

@@ -1,14 +1,15 @@
-"""min-dim: blocks of two channels are the smallest that keep both a periodic phase and an open radial gradient.
+"""min-dim: two channels a block are the fewest for a periodic phase, and the fewest for an open radial gradient.
 
-Claim: one channel is too few for the phase, and too few for the radial gradient.
+Claim, in two parts: with fewer than two channels a block (1) no continuous phase is possible and (2) no unblocked
+radial gradient is; so two is the smallest number that keeps both.
 
 Source: section 5.2.
 
-The part about the phase is true: in dimension 1 a direction is +1 or -1, and nothing continuous passes from one to the
-other; in dimension 2 it is an angle. (The smallest dimension with both properties is therefore 2.) The part about
-gradients is false: MRSNorm over blocks of b channels, S = (1/P) sum |z_k| + eps with z_k in R^b, satisfies Eqs. 5, 6
-and 8 for every b >= 1. At b = 1, where u_i is the sign of x_i and S = mean |x| + eps, the interference is as uniform,
-and the radial gain (1/S) (1 - r_i / (P S)) as open, as at b = 2.
+The first part is true: in dimension 1 a direction is +1 or -1, and nothing continuous passes from one to the other; in
+dimension 2 it is an angle. (The smallest dimension with both properties is therefore 2, for the sake of the phase
+alone.) The second part is false: MRSNorm over blocks of b channels, S = (1/P) sum |z_k| + eps with z_k in R^b,
+satisfies Eqs. 5, 6 and 8 for every b >= 1. At b = 1, where u_i is the sign of x_i and S = mean |x| + eps, the
+interference is as uniform, and the radial gain (1/S) (1 - r_i / (P S)) as open, as at b = 2.
 
 Route for every b: only inner products occur. With a_k = g_k . z_k, and for a direction v at block i with p = z_i . v
 and t = g_i . v, the chain rule is dr_i = p / r_i and da_i = t in every dimension (2 r dr = d(z . z) = 2 p). A gradient
@@ -118,7 +119,8 @@ def _one() -> Nonneg:
 STATEMENTS = (
     Identity(
         "as printed",
-        "with blocks of one channel the radial gain is 0 (the channels are the first components of the witness)",
+        "with one channel a block the radial gradient is blocked: its gain is 0 (the channels are the "
+        "first components of the witness)",
         lambda: (derived(), printed()),
         nonzero=(S, r[i]),
         counterexample=point({eps: 0}, z=[(1, 0), (1, 0)]),

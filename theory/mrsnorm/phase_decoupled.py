@@ -6,7 +6,8 @@ Source: section 5.1, second of the three insights.
 
 The step keeps z_i on its line. It keeps its phase, too, unless it points inward and is at least r_i long: an equally
 long one leaves 0, which has no phase, and a longer one turns the phase by pi. The signed amplitude becomes
-r_i + eta Omega / S.
+r_i + eta Omega / S, and z_i times the new phasor is r_i times that: the condition under which the claim holds is
+necessary as well as sufficient, the claim itself in other words.
 
 The *whole* gradient is another matter: it has the tangential part of gamma_i g_i / S, so a step of gradient descent
 does turn the phase.
@@ -55,7 +56,7 @@ CONDITIONS = (
     ),
     Condition(
         "z_i != 0",
-        lambda: refute(_SAME_WAY, point({eps: 1, eta: 1}, z=[(0, 0)], g=[(1, 0)], gamma=[1])),
+        lambda: refute(_SAME_WAY, point({eps: 1, eta: 1}, z=[(0, 0), (1, 0)], g=[(0, 0), (1, 0)], gamma=[1, 1])),
         lambda at: at[z.r[i]] != 0,
     ),
 )
@@ -71,13 +72,19 @@ STATEMENTS = (
     ),
     Inequality(
         "as printed",
-        "z_i + eta (Omega / S) u_i points the same way as z_i",
+        "z_i + eta (Omega / S) u_i points the same way as z_i: if and only if r_i + eta Omega / S > 0",
         _aligned,
         lambda: times(positive(z.r[i], "z_i != 0"), positive(amplitude(), SHORT)),
         CONDITIONS,
         hypotheses=HYPOTHESES,
         nonzero=(S, z.r[i]),
         strict=True,
+    ),
+    Identity(
+        "the condition is the conclusion",
+        "z_i . (z_i + eta (Omega / S) u_i) = r_i (r_i + eta Omega / S): for z_i != 0 both have the same sign",
+        lambda: (derived().dot(z[i]), z.r[i] * amplitude()),
+        nonzero=(S, z.r[i]),
     ),
     Identity(
         "the amplitude after the step",

@@ -8,18 +8,22 @@ For every P, with z_i != 0:
 
     gain = (sum_{k != i} r_k + P eps) / (P S^2).
 
-It is positive if and only if eps > 0 or another phasor is non-zero; P = 1 with eps = 0 is the blockade itself. It is
-at least delta / S if and only if r_i <= (1 - delta) P S: an outlier whose share of the sum tends to 1 loses its radial
-gradient however large P is (with r_i = P^2 among phasors of magnitude 1, S * gain <= 1/P).
+It is positive if and only if some other phasor is not 0, or eps is not; P = 1 with eps = 0 is the blockade itself. It
+is at least delta / S if and only if r_i <= (1 - delta) P S, so that condition says what "stable" means and nothing
+less: an outlier whose share of the sum tends to 1 loses its radial gradient however large P is (with r_i = P^2 among
+phasors of magnitude 1, S * gain <= 1/P). At z_i = 0 there is no radius and Eq. 8 has no value; the gain is 1/S in every
+direction.
 
-Jointly the picture is different: J h = (eps / S^2) h, so at eps = 0 the common radial direction of all phasors *is*
-annihilated. Nor is an open radial direction special to MRSNorm: RMSNorm's gain is (1/S) (1 - r_i^2 / (N S^2)).
+Jointly the picture is different: at eps = 0 the common radial direction of all phasors, h itself, *is* annihilated,
+since J h = (eps / S^2) h. Nor is an open radial direction special to MRSNorm: RMSNorm's gain is
+(1/S) (1 - r_i^2 / (N S^2)).
 """
 
 import sympy as sp
 
 from theory.certificate import given, known, over, plus, positive, times
 from theory.exact import point
+from theory.mrsnorm import eq08
 from theory.mrsnorm.eq07 import S_RMS
 from theory.norms import mean_magnitude
 from theory.phasors import P, derivative, eps, i, index_sum, jacobian, on_groups, z
@@ -58,7 +62,7 @@ def _outlier_gain() -> sp.Expr:
     return value.subs(P, 1 + EXTRA)
 
 
-ALIVE = "eps > 0 or another phasor is non-zero"
+ALIVE = "eps > 0 or some other phasor is not 0"
 SHARE = "r_i <= (1 - delta) P S for a delta > 0 that does not depend on P"
 
 
@@ -69,9 +73,15 @@ def _alive(at: object) -> bool:
 _OPEN = Inequality("an open radial direction without the condition", "", lambda: (0, printed()), strict=True)
 _STABLE = Inequality("a stable gain without the condition", "", lambda: (delta / S, printed()))
 
+_AT_ZERO = Identity(
+    "the gain at z_i = 0 along (1, 0), against u_i . J_ii u_i with Eq. 8 for J_ii",
+    "",
+    lambda: (eq08.slope_at_zero((1, 0))[0], (z.unit(i).T * eq08.printed() * z.unit(i))[0]),
+)
+
 NONZERO = Condition(
     "z_i != 0",
-    lambda: refute(Identity("the gain at z_i = 0", "", lambda: (derived(), printed())), point({eps: 1}, z=[(0, 0)])),
+    lambda: refute(_AT_ZERO, point({eps: 1}, z=[(0, 0)])),
     lambda at: at[z.r[i]] != 0,
 )
 NOT_ALONE = Condition(ALIVE, lambda: refute(_OPEN, point({eps: 0}, z=[(1, 0)])), _alive)
@@ -106,13 +116,22 @@ STATEMENTS = (
     ),
     Inequality(
         "as printed",
-        "the radial gain is at least delta / S, whatever P is",
+        "the radial gain is at least delta / S, whatever P is: if and only if r_i <= (1 - delta) P S",
         lambda: (delta / S, printed()),
         lambda: over(
             given((1 - delta) * P * S - z.r[i], SHARE), times(known(P), positive(S, "S > 0"), positive(S, "S > 0"))
         ),
         (SMALL_SHARE,),
         hypotheses=(Hypothesis(SHARE, SMALL_SHARE.holds), Hypothesis("S > 0", lambda at: _scale_at(at) > 0)),
+        nonzero=(S,),
+    ),
+    Identity(
+        "the conditions are the conclusions",
+        "P S^2 gain = sum_{k != i} r_k + P eps and P S^2 (gain - delta / S) = (1 - delta) P S - r_i: same signs, S > 0",
+        lambda: (
+            [P * S**2 * printed(), P * S**2 * (printed() - delta / S)],
+            [others(), (1 - delta) * P * S - z.r[i]],
+        ),
         nonzero=(S,),
     ),
     Inequality(

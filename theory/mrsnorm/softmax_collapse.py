@@ -9,10 +9,12 @@ with t = e^-D, whatever the logits are,
 
     largest weight <= 1 / (1 + (n - 1) t),
 
-reached when one key is at the top and all others are D below it. That is less than 1, so the claim holds for the S
-that Eq. 18 needs, Eq. 11's. Under Eq. 1, B = d^2/4 (`eq18`), D = d^(3/2) / 2, 256 at d = 64: nothing is kept from
-anything. Even with Eq. 11 the protection is weak: a weight of at most 1/2 is guaranteed only for n >= 1 + e^sqrt(d),
-from 2,982 keys on at d = 64 and from 81,939 on at d = 128. QK-RMSNorm has a bound of the same kind, with B = d.
+reached when one key is at the top and all others are D below it. With D = sqrt(d), which |score| <= d/2 gives, that is
+less than 1 whatever the magnitudes are: the claim holds for the S that Eq. 18 needs, Eq. 11's. Under Eq. 1 the weight
+is not kept below that: with keys q and -q it exceeds it if score(q, q) > d/2. There B = d^2/4 (`eq18`) and
+D = d^(3/2) / 2, 256 at d = 64: nothing is kept from anything. Even with Eq. 11 the protection is weak: a weight of at
+most 1/2 is guaranteed only for n >= 1 + e^sqrt(d), from 2,982 keys on at d = 64 and from 81,939 on at d = 128.
+QK-RMSNorm has a bound of the same kind, with B = d.
 
 The entropy H of the weights is smallest when m keys are at the top and n - m at the bottom: the slope of H in one logit
 a_i has the sign of (mean logit) - a_i, the mean taken with the weights, which falls as a_i rises; so H rises, then
@@ -37,7 +39,7 @@ from theory.exact import Point
 from theory.kinds.computed import Computed
 from theory.kinds.deduction import Deduction
 from theory.kinds.enclosure import exp_bounds, sqrt_bounds
-from theory.mrsnorm import eq18, eq18_rms
+from theory.mrsnorm import eq18
 from theory.mrsnorm.eq16 import WITNESS, S_k, S_q
 from theory.phasors import P, i, on_groups
 from theory.softmax import (
@@ -115,8 +117,8 @@ def with_weights(at: Point) -> Point:
 
 SPREAD = Inequality(
     "the same bound under Eq. 1",
-    "the logits of keys q and -q differ by at most D = sqrt(d) under Eq. 1: score(q, q) <= d/2",
-    lambda: (eq18.derived(), P),
+    "of keys q and -q the first weighs at most 1/(1 + e^-sqrt(d)) under Eq. 1: score(q, q) - score(q, -q) <= d",
+    lambda: (2 * eq18.derived(), 2 * P),
     nonzero=(S_q, S_k),
     counterexample=WITNESS,
     expects="refuted",
@@ -129,30 +131,41 @@ CONDITIONS = (
 )
 
 
+WEIGHT = Inequality(
+    "as printed",
+    "the largest weight is at most 1/(1 + (n-1) t), where t = e^-D and the logits differ by at most D",
+    lambda: (derived(), printed()),
+    _weight_proof,
+    hypotheses=(TOP, SOME, Hypothesis("n >= 1", lambda at: at[n] >= 1)),
+    nonzero=(total_weight(), 1 + (n - 1) * t),
+    adjust=with_weights,
+    scope="every n, every logits",
+)
+BOUNDED = "mrsnorm.eq18_rms: as printed"  # |score| <= d/2
+
 STATEMENTS = (
-    Inequality(
+    Deduction(
         "as printed",
-        "the largest weight is at most 1/(1 + (n-1) e^-D), where the logits differ by at most D (sqrt(d), by Eq. 18)",
-        lambda: (derived(), printed()),
-        _weight_proof,
+        "the largest weight of any query and keys is at most 1/(1 + (n-1) e^-sqrt(d)), as |score| <= d/2",
+        (BOUNDED, WEIGHT),
+        "arithmetic and monotonicity of exp: scores of at most d/2 in size differ by at most d, logits by at most "
+        "D = d / sqrt(d) = sqrt(d), so w_k >= e^-sqrt(d) w_i",
+        lambda: sp.LessThan(derived(), printed().subs(t, sp.exp(-sp.sqrt(2 * P))), evaluate=False),
+        "every d, every n, every q and keys",
         CONDITIONS,
-        hypotheses=(TOP, SOME, Hypothesis("n >= 1", lambda at: at[n] >= 1)),
-        nonzero=(total_weight(), 1 + (n - 1) * t),
-        adjust=with_weights,
-        scope="every n, every logits",
     ),
+    WEIGHT,
     Identity(
         "as printed",
         "the bound is reached: one key at the top, n - 1 keys D below it",
         lambda: (on_groups(derived(), [(1, {w: 1}), (n - 1, {w: t})], {i: 0}), printed()),
-        CONDITIONS,
         nonzero=(1 + (n - 1) * t,),
         scope="every n",
     ),
     Deduction(
         "the spread of the logits under Eq. 11",
         "logits score / sqrt(d) of one query differ by at most D = sqrt(d)",
-        (eq18_rms.STATEMENTS[0],),
+        (BOUNDED,),
         "arithmetic: numbers of size at most d/2 differ by at most d, and d / sqrt(d) = sqrt(d)",
         lambda: sp.LessThan(D, sp.sqrt(2 * P), evaluate=False),
         "every d",

@@ -84,7 +84,7 @@ STATEMENTS = (
         "a spike with q_i . k_i = 0 leaves the score as it would be without it",
         lambda: (derived(), printed()),
         hypotheses=(ORTHOGONAL,),
-        nonzero=(S_q, S_k, W),
+        nonzero=(S_q, S_k, W, W + q.r[i]),
         counterexample=EXAMPLE,
         adjust=turned_away,
         expects="refuted",

@@ -1,14 +1,14 @@
 """zero-overhead: the scores cost nothing extra, since no magnitude of a phasor is ever computed.
 
-Claim: the forward pass needs only the dot product of the normalized vectors; no r_k, no angle; "zero additional
-computational overhead".
+Claim: the forward pass needs only the dot product of the normalized vectors; no r_k, no angle; so nothing is added to
+what attention computes anyway.
 
 Source: appendix A.4.
 
 True for Eq. 11 and beside QK-RMSNorm: S^2 = (1/P) sum (x_k^2 + y_k^2) + eps is a function of the sum of the squares of
 the channels, and costs what RMSNorm's scale costs, operation for operation. Under Eq. 1 the magnitudes have to be
-computed: vectors with magnitudes (5, 5) and (1, 7) have the same sum of squares and the scales 5 and 4. That is P
-square roots in place of one. And beside attention without a norm, every norm is extra work.
+computed: from a sum of squares of 50 alone nobody can tell magnitudes (5, 5), with the scale 5, from (1, 7), with the
+scale 4. That is P square roots in place of one. And beside attention without a norm, every norm is extra work.
 
 Costs are counted from the formulas themselves, written in coordinates: additions, multiplications and divisions that
 involve an input, and square roots.
