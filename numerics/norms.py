@@ -13,8 +13,9 @@ no output: it is 0/0 = NaN.
 
 MA-RMSNorm's article prints no eps, so that x = 0 has no value there, and does not say how W starts. Here a zero row
 gives alpha W log sqrt(eps), the value of the formula with eps, with input gradient s gamma g / sqrt(eps), 2000 g by
-defaults; with eps = 0, where mean x^2 is 0 or underflows to 0, the row gives 0 with input gradient 0. All of this is
-finite in every dtype (in fp16 the gradient as long as |g| <= 32). W starts at 0: the layer begins as s times RMSNorm.
+defaults; with eps = 0, where mean x^2 is 0 or underflows to 0, the row gives 0 with input gradient 0. The gradient is
+finite only as far as |s gamma g| / sqrt(eps) is in the range of the input's dtype: in fp16 (up to 65504) for |g| <= 32
+by defaults, while g = 1 gives infinity at eps = 1e-12. W starts at 0: the layer begins as s times RMSNorm.
 """
 
 from __future__ import annotations
@@ -196,8 +197,9 @@ def ma_rms_norm(
 ) -> Tensor:
     """s gamma x / S + alpha W log S: (..., N) -> (..., N) in the dtype of x; `weight` gamma, `magnitude` W, both (N,).
 
-    Without `magnitude` the second term is left out. Raises TypeError for a dtype, ValueError for a weight shape, an
-    eps, an s or an alpha, that is not accepted.
+    Without `magnitude` the second term is left out. At x = 0 and eps > 0 the input gradient is s gamma g / sqrt(eps),
+    infinite where that is beyond the range of the dtype of x, as in fp16 for g = 1 and eps = 1e-12. Raises TypeError
+    for a dtype, ValueError for a weight shape, an eps, an s or an alpha, that is not accepted.
     """
     _check_eps(eps)
     _check_constant("s", s)
@@ -226,8 +228,9 @@ class MARMSNorm(_ScaleNorm):
     """MA-RMSNorm over the last dimension: (..., channels) -> (..., channels).
 
     `weight` is gamma and starts at 1, `magnitude` is W and starts at 0, both of shape (channels,); neither exists
-    without `elementwise_affine`. Source: MA-RMSNorm article, section 2.2. Raises TypeError or ValueError for a width
-    that is no positive integer, for an eps that is negative, and for constants that are not finite.
+    without `elementwise_affine`. At x = 0 the input gradient is finite if |s gamma g| / sqrt(eps) is in the
+    range of the dtype of x (see `ma_rms_norm`). Source: MA-RMSNorm article, section 2.2. Raises TypeError or ValueError
+    for a width that is no positive integer, for an eps that is negative, and for constants that are not finite.
     """
 
     channels_per_weight = 1

@@ -26,7 +26,7 @@ Exit status:
   0    every verdict is the one the ledger records
   1    a verdict differs, evidence contradicts itself, or a check raised an error
   2    bad usage or bad input
-  3    incomplete: something asked for was not run or stayed undecided
+  3    incomplete: part of what was requested could not be run or decided
   130  interrupted
 
 \b
@@ -90,7 +90,7 @@ def show(
     latex: Annotated[bool, typer.Option("--latex", help="Formulas as LaTeX.")] = False,
     json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
-    """One claim: statement, source, derivation step by step, verdict, witness, corrected statement.
+    """What one claim says and where, how it is derived, its verdict, the witness, what is true instead.
 
     The verdict shown here rests on the symbolic evidence alone; `run` adds the measurements.
     """

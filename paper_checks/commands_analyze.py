@@ -54,7 +54,7 @@ def analyze(
     latex: Annotated[bool, typer.Option("--latex", help="Formulas as LaTeX.")] = False,
     json: Annotated[Text, typer.Option(metavar="FILE", help="Write JSON; - is standard output.")] = None,
 ) -> None:
-    """Gradient, Jacobian, bounds and limits of a normalizer S = psi(mean phi(r)) + eps, for every number of inputs."""
+    """Gradient, Jacobian, bounds and limits of any S = psi(mean phi(r)) + eps, for every number of inputs."""
     if norm is not None and (phi, psi, over, eps, param or None) != (None,) * 5:
         raise UsageProblem("--norm", norm, "no --phi, --psi, --over, --eps or --param beside it")
     if norm is None and (phi is None or psi is None):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -109,12 +110,15 @@ def _collect_all(todo: list[Task], jobs: int) -> Iterator[tuple[Task, Collected]
 
     waiting = dict.fromkeys(todo)
     try:
-        with _quiet_children():
-            work = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
-            finished = work(joblib.delayed(_pair)(task) for task in todo)
-        for task, found in finished:
-            del waiting[task]
-            yield task, found
+        with warnings.catch_warnings():
+            # a worker that has grown is replaced by a fresh one, and its task is given to another
+            warnings.filterwarnings("ignore", message="A worker stopped while some jobs were given to the executor")
+            with _quiet_children():
+                work = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
+                finished = work(joblib.delayed(_pair)(task) for task in todo)
+            for task, found in finished:
+                del waiting[task]
+                yield task, found
     except Exception as error:  # a worker was killed, as the system does when memory is short
         for task in waiting:
             yield task, evidence.failed(task, [], error, 0.0)

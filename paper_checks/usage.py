@@ -1,4 +1,4 @@
-"""Bad usage: one line that names the argument, what was given and what is accepted."""
+"""Bad usage, told in a single line: which argument, the value it got, the values it takes."""
 
 from __future__ import annotations
 

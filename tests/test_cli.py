@@ -67,7 +67,7 @@ def test_show_of_a_broken_claim_fails_in_one_line(toy, command):
     assert "ValueError: boom" in found.out and "Traceback" not in found.out + found.err
 
 
-def test_run_prints_one_line_a_claim_and_a_summary(toy, command):
+def test_run_lists_every_claim_then_a_summary(toy, command):
     found = command("run", *QUICK)
     assert found.status == 0 and found.err == ""
     lines = found.out.splitlines()

@@ -7,8 +7,8 @@ With z_k in R^b, u_k = z_k / |z_k|, S = (1/P) sum |z_k| + eps and zhat_k = z_k /
     J_ii^T w = (w - zhat_i (u_i . w) / P) / S   and   J_ji^T w = -u_i (zhat_j . w) / (P S),  j != i,  for gamma = 1
 
 How it is measured. The channels of each row are read in blocks of b, a remainder is dropped. Half of the blocks have
-g = 0: their whole gradient is the interference, whose norm Eq. 6 gives. For Eq. 8 one block j, the largest, gets the
-upstream gradient w and all others 0; the backward pass returns J_ji^T w at every block i.
+g = 0, so that nothing but interference reaches them, whose norm Eq. 6 gives. For Eq. 8 one block j, the largest, gets
+the upstream gradient w and all others 0; the backward pass returns J_ji^T w at every block i.
 
 Bounds. Components are off by `blocks.block_gradient_error` and the rounding to the input's format, norms by the norm of
 that and by gamma_(b + 6) in fp64; each formula, in any order, by no more than the same bound in fp64.

@@ -1,7 +1,7 @@
 """The score of a vector with itself, with S as Eq. 1 defines it: what was printed as an upper bound is a lower one.
 
-For every q != 0 of width d = 2P, at eps = 0, score(q, q) >= d/2, with equality iff all magnitudes are equal; and for
-every eps >= 0
+For every q != 0 of width d = 2P, at eps = 0, score(q, q) >= d/2, an equality only where no two magnitudes differ; and
+for every eps >= 0
 
     score(q, q) - d/2 = P (mean r^2 - S^2) / S^2,
 

@@ -1,7 +1,7 @@
 """ma-entropy measured: the entropy of attention over s, and what its logits' range guarantees.
 
-Claim: up to s = 8 the entropy stays above 99.5 % of log n, where RMSNorm has collapsed. Source: MA-RMSNorm article,
-sections 2.3 and 3.3.
+Claim: up to s = 8 more than 99.5 % of the entropy log n remains, where RMSNorm has collapsed. Source: MA-RMSNorm
+article, sections 2.3 and 3.3.
 
 Attention as it starts in a transformer: normal rows, the layer, projections that keep the variance, so that queries and
 keys have entries of variance s^2, and logits q . k / sqrt(d). What holds, with D the range of a query's logits:

@@ -3,7 +3,7 @@
 Claim: s = 5 takes the 99th percentile from 4.1 to 20.6, so that the layer can express more. Source: MA-RMSNorm article,
 introduction, section 2.3 and section 3.1.
 
-What holds: the quantile of s Y is s times that of Y; the layer with s = 1 and s gamma for gamma is the same; the second
+What holds: scaling Y by s scales its quantiles by s; the layer with s = 1 and s gamma for gamma is the same; the second
 term moves a quantile by at most max |alpha W log R|; and the map y -> s y, rounded, never has more values than there
 are y. (An order statistic moves by at most the largest change of an entry, so all bounds are maxima over entries.)
 

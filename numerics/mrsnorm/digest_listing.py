@@ -2,8 +2,12 @@
 
 As printed, the listing runs. Its shapes are given to real tensors here, its lost parentheses to a real module and
 tensor, its lost indentation to the compiler; each on the shortest program that has the defect. A step that raises makes
-the ratio infinite. The shapes that the digest prints are `printed`, those of appendix C `corrected`: (B, 2P, M) inputs,
-G groups. The grouped phasors have twice as many elements as there are, for all sizes.
+the ratio infinite; none depends on a format, and each is taken once. The shapes that the digest prints are `printed`,
+those of appendix C `corrected`: (B, 2P, M) inputs, G groups. The grouped phasors have twice as many elements as there
+are, for all sizes.
+
+There is no formula with which nothing would be violated in the place of `printed`: parentheses and indentation are no
+part of it, and those steps raise with any shapes.
 
 Source: the code listing of a digest of the MRSNorm paper; compared with its appendix C.
 """
@@ -17,9 +21,7 @@ from functools import partial
 import torch
 from torch import nn
 
-from numerics.inputs import formats
 from numerics.measure import Measurement, Settings
-from numerics.rounding import Format
 
 SLUG = "digest-listing"
 SIZES = ((1, 1, 1, 1), (3, 2, 1, 1), (2, 6, 3, 5), (2, 64, 4, 1))  # B, P, G, M
@@ -68,21 +70,18 @@ CORRECTED_MUTANTS: dict[str, Callable[..., Shapes]] = {
 
 def measure(settings: Settings) -> Iterator[Measurement]:
     """Each step of the listing as the digest has it, and with its defects repaired."""
-    for fmt in formats(settings):
-        for statement, shapes in (("as printed", printed), ("corrected", corrected)):
-            for step in shapes(*SIZES[0]):
-                yield _row(
-                    settings, fmt, statement, f"the view that gives the {step}", _views(fmt, settings, shapes, step)
-                )
-        for statement, call in (("as printed", False), ("corrected", True)):
-            body = "    return 1" if call else "return 1"
-            others = {
-                "a constructor that assigns a parameter": partial(_Layer, call),
-                "the number of axes": partial(_last_axis, torch.ones(2, 2, dtype=fmt.dtype), call),
-                "the body of a function": partial(compile, f"def f():\n{body}", "listing", "exec"),
-            }
-            for scope, step in others.items():
-                yield _row(settings, fmt, statement, scope, [step])
+    for statement, shapes in (("as printed", printed), ("corrected", corrected)):
+        for step in shapes(*SIZES[0]):
+            yield _row(settings, statement, f"the view that gives the {step}", _views(settings, shapes, step))
+    for statement, call in (("as printed", False), ("corrected", True)):
+        body = "    return 1" if call else "return 1"
+        others = {
+            "a constructor that assigns a parameter": partial(_Layer, call),
+            "the number of axes": partial(_last_axis, torch.ones(2, 2), call),
+            "the body of a function": partial(compile, f"def f():\n{body}", "listing", "exec"),
+        }
+        for scope, step in others.items():
+            yield _row(settings, statement, scope, [step])
 
 
 class _Layer(nn.Module):
@@ -100,17 +99,17 @@ def _last_axis(x: torch.Tensor, call: bool) -> object:
     return (x.dim() if call else x.dim) - 1
 
 
-def _views(fmt: Format, settings: Settings, shapes: Callable[..., Shapes], step: str) -> list[Callable[[], object]]:
+def _views(settings: Settings, shapes: Callable[..., Shapes], step: str) -> list[Callable[[], object]]:
     steps = []
     for before, phasors, groups, after in SIZES:
         components = {"pairs": 2, "grouped magnitudes": 1, "grouped phasors": 2}[step]
         size = (before, phasors * components, after) if step == "pairs" else (before, phasors, components, after)
-        x = torch.ones(size, dtype=fmt.dtype, device=settings.device)
+        x = torch.ones(size, device=settings.device)
         steps.append(partial(x.view, shapes(before, phasors, groups, after)[step]))
     return steps
 
 
-def _row(settings: Settings, fmt: Format, statement: str, scope: str, steps: list[Callable[[], object]]) -> Measurement:
+def _row(settings: Settings, statement: str, scope: str, steps: list[Callable[[], object]]) -> Measurement:
     raised = []
     for step in steps:
         try:
@@ -123,7 +122,7 @@ def _row(settings: Settings, fmt: Format, statement: str, scope: str, steps: lis
         scope=scope,
         worst=math.inf if raised else 0.0,
         trials=len(steps),
-        dtype=fmt.name,
+        dtype="exact",
         device=settings.device,
         seed=settings.seed,
         detail=raised[0] if raised else "",

@@ -2,7 +2,7 @@
 
     dL/dz_i = (gamma_i g_i - u_i Omega) / S,   Omega = (1/P) sum_k gamma_k g_k . zhat_k,   zhat_k = z_k / S
 
-Source: MRSNorm paper, section 5.1, Eq. 5, with zhat before the affine weight, at z_i != 0.
+Source: Eq. 5 of the MRSNorm paper (section 5.1), where zhat has no affine weight yet, at z_i != 0.
 
 Bound. The layer's backward pass in its accumulation format loses at most `rounding.gradient_error` a component, the
 gradient is then rounded to the input's format, and the printed formula in fp64, from the same inputs, loses at most

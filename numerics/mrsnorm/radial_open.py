@@ -98,7 +98,7 @@ def measure(settings: Settings) -> Iterator[Measurement]:
             small = (at > 0) & (at <= b.phasors * s / 2)
             floor.add(b, (1 / (2 * s)).expand_as(gain), gain + allowed, small, chosen)
         yield value.measurement("z_i != 0")
-        yield sign.measurement("eps > 0 or another phasor is non-zero; -gain over what rounding allows")
+        yield sign.measurement("another phasor is non-zero, or eps > 0; -gain over what rounding allows")
         yield floor.measurement("r_i <= P S / 2: 1/(2 S) over the gain")
         yield _outlier(fmt, settings)
         yield _real(fmt, settings)

@@ -6,9 +6,10 @@ insight. Corrected: gamma_i d_i / S - dL/dx_i = xhat_i Omega / S, and |xhat_i| <
 How it is measured. The whole gradient is compared at neighbouring channels. The subtracted term is taken from phasors
 with upstream gradient 0, where it is the whole gradient. xhat is the layer's output with unit weights.
 
-Bounds. Gradients are off by what `numerics.backward` allows, products by that times |x|, and gamma_4 in fp64. xhat_i
-has the roundings of S_RMS and two more, and its last rounding; the formula Omega x / S^2 in fp64 those of S_RMS three
-times, N and 8 more, relative to the mean of the absolute terms.
+Bounds. Gradients are off by what `numerics.backward` allows, products by that times |x|, and gamma_8 in fp64. The
+terms gamma_i d_i x_j / S, which the claim leaves out, add the roundings of S_RMS and 8 in fp64. xhat_i has the
+roundings of S_RMS and two more, and its last rounding; the formula Omega x / S^2 in fp64 those of S_RMS three times, N
+and 8 more, relative to the mean of the absolute terms.
 """
 
 from __future__ import annotations
@@ -29,8 +30,11 @@ from numerics.rounding import FP64, rms_roundings, rounded, roundings
 WIDEST = 64
 
 
-def printed(gradient: Tensor, x: Tensor) -> Tensor:
-    """What dL/dx_i x_j is said to be, j the channel before i: dL/dx_j x_i; (T, N), (T, N) -> (T, N)."""
+def printed(gradient: Tensor, x: Tensor, direct: Tensor) -> Tensor:
+    """What dL/dx_i x_j is said to be, j the channel before i: dL/dx_j x_i; three times (T, N) -> (T, N).
+
+    `direct` is gamma g / S; the claim makes no use of it.
+    """
     return gradient.roll(1, dims=-1) * x
 
 
@@ -44,9 +48,12 @@ def _proportional(b: Batch, tally: Tally) -> None:
     found, x = rms_gradient(b, b.g), b.h.double()
     value, allowed = found.value.flatten(-2), found.allowed.flatten(-2)
     finite = ~found.infinite.flatten(1).any(-1, keepdim=True)
-    left, right = value * x.roll(1, dims=-1), printed(value, x)
+    direct = b.gamma.double() * b.g.double() / rms_scale(x, b.eps)
+    left, right = value * x.roll(1, dims=-1), printed(value, x, direct)
     bound = allowed * x.roll(1, dims=-1).abs() + allowed.roll(1, dims=-1) * x.abs()
     bound = bound + roundings(8, FP64) * (left.abs() + (value.roll(1, dims=-1) * x).abs())
+    terms = (direct * x.roll(1, dims=-1)).abs() + (direct.roll(1, dims=-1) * x).abs()
+    bound = bound + roundings(rms_roundings(x.shape[-1]) + 8, FP64) * terms
     tally.add(b, *map(_pairs, ((left - right).abs(), bound)), finite.unsqueeze(-1))
 
 
@@ -84,8 +91,14 @@ def measure(settings: Settings) -> Iterator[Measurement]:
 
 
 MUTANTS = {
-    "opposite": lambda gradient, x: -gradient.roll(1, dims=-1) * x,
-    "all NaN": lambda gradient, x: torch.full_like(x, torch.nan),
+    "opposite": lambda gradient, x, direct: -gradient.roll(1, dims=-1) * x,
+    "all NaN": lambda gradient, x, direct: torch.full_like(x, torch.nan),
+}
+# with this in its place nothing is violated: the rest of the gradient is proportional to xhat
+REPAIRS = {
+    "with the terms that are not subtracted": lambda gradient, x, direct: (
+        (gradient - direct).roll(1, dims=-1) * x + direct * x.roll(1, dims=-1)
+    )
 }
 CORRECTED_MUTANTS = {
     "sign flipped": lambda x, g, gamma, s: (

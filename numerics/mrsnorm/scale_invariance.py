@@ -22,6 +22,7 @@ from numerics.backward import mrs_gradient
 from numerics.inputs import Batch, batches, formats, phasor_view
 from numerics.judge import Tally
 from numerics.measure import Measurement, Settings
+from numerics.mrsnorm import eq05
 from numerics.rounding import check_domain
 from numerics.scenarios import generator
 
@@ -29,8 +30,11 @@ WIDEST = 64
 POWERS = (-4, -2, 1, 3)
 
 
-def printed(norms: Tensor, c: float) -> Tensor:
-    """|dL/dz_i| at c h from |dL/dz_i| at h: (T, P) -> (T, P)."""
+def printed(norms: Tensor, own: Tensor) -> Tensor:
+    """|dL/dz_i| at c h from |dL/dz_i| at h: the same; (T, P), (T, P) -> (T, P).
+
+    `own` are the norms that Eq. 5 gives at c h; the claim makes no use of them.
+    """
     return norms
 
 
@@ -52,7 +56,9 @@ def _collect(b: Batch, c: float, same: Tally, scaled: Tally) -> None:
         after = mrs_gradient(replace(b, h=h, eps=eps), b.quiet_g)
         finite = where & ~(before.infinite | after.infinite).any(dim=-1)
         if tally is same:
-            error = (after.norms - printed(before.norms, c)).abs()
+            formula = eq05.printed(phasor_view(h), phasor_view(b.quiet_g), b.gamma.double(), eps)
+            own = torch.linalg.vector_norm(formula, dim=-1)
+            error = (after.norms - printed(before.norms, own)).abs()
             tally.add(b, error, after.allowed_norms + before.allowed_norms, finite)
         else:
             error = (after.value - corrected(before.value, c)).abs()
@@ -72,9 +78,11 @@ def measure(settings: Settings) -> Iterator[Measurement]:
 
 
 MUTANTS = {
-    "doubled": lambda norms, c: 2.5 * norms,
-    "all NaN": lambda norms, c: torch.full_like(norms, torch.nan),
+    "doubled": lambda norms, own: 2.5 * norms,
+    "all NaN": lambda norms, own: torch.full_like(norms, torch.nan),
 }
+# with this in its place nothing is violated; at eps > 0 the norm at c h is no function of c and the norm at h alone
+REPAIRS = {"that of Eq. 5 at c h": lambda norms, own: own}
 CORRECTED_MUTANTS = {
     "unchanged": lambda gradient, c: gradient,
     "growing with c": lambda gradient, c: c * gradient,

@@ -3,10 +3,10 @@
 As printed, three seeds can be significant at 5 %: the clearest runs have a two-sided p-value of at most 1/20. The
 corrected statement is p >= 1/10 for all runs, reached by completely separated ones.
 
-Every p-value is a count of splits over their number, with all splits tried. A difference of sums is computed in fp64 by
-signs, so that a split and its mirror image give the same size exactly; runs are numbers of the format under test. The
-only rounding that could matter would break a tie between two other splits, which raises or lowers a count above 2 and
-never one of the two that the statement is about.
+Every p-value is a count of splits over their number, with all splits tried. Runs are fp64 numbers, and a difference of
+sums is computed by signs, so that a split and its mirror image give the same size exactly. The only rounding that could
+matter would break a tie between two other splits, which raises or lowers a count above 2 and never one of the two that
+the statement is about. Nothing is rounded to another format, so that every statement is measured once.
 
 Source: MRSNorm paper, section 4, experimental setup.
 """
@@ -20,9 +20,7 @@ from itertools import combinations
 import torch
 from torch import Tensor
 
-from numerics.inputs import formats
 from numerics.measure import Measurement, Settings
-from numerics.rounding import Format
 from numerics.scenarios import generator, integers, normal, uniform
 
 SLUG = "significance"
@@ -73,27 +71,26 @@ def separated(rng: torch.Generator, trials: int, seeds: int) -> Tensor:
 
 def measure(settings: Settings) -> Iterator[Measurement]:
     """Separated runs of three and of four seeds against the level, and all kinds of runs against the bound."""
-    for fmt in formats(settings):
-        rng, trials = generator(settings.seed, SLUG, fmt.name), settings.trials
-        clear = separated(rng, trials, SEEDS)
-        tied = integers(rng, 4, trials, 2 * SEEDS) / 4
-        others = torch.cat((normal(rng, trials, 2 * SEEDS), tied, uniform(rng, trials, 2 * SEEDS)))
-        four = separated(rng, trials, 4)
-        p, p_others, p_four = (p_values(runs.to(fmt.dtype).to(settings.device)) for runs in (clear, others, four))
-        yield _row(settings, fmt, "as printed", "separated runs, 3 against 3", p / printed())
-        yield _row(settings, fmt, "four seeds", "separated runs, 4 against 4", p_four / printed())
-        yield _row(settings, fmt, "corrected", "normal, tied and uniform runs, 3 against 3", corrected() / p_others)
-        yield _row(settings, fmt, "corrected", "reached by separated runs, 3 against 3", p / corrected())
+    rng, trials = generator(settings.seed, SLUG), settings.trials
+    clear = separated(rng, trials, SEEDS)
+    tied = integers(rng, 4, trials, 2 * SEEDS) / 4
+    others = torch.cat((normal(rng, trials, 2 * SEEDS), tied, uniform(rng, trials, 2 * SEEDS)))
+    four = separated(rng, trials, 4)
+    p, p_others, p_four = (p_values(runs.to(settings.device)) for runs in (clear, others, four))
+    yield _row(settings, "as printed", "separated runs, 3 against 3", p / printed())
+    yield _row(settings, "four seeds", "separated runs, 4 against 4", p_four / printed())
+    yield _row(settings, "corrected", "normal, tied and uniform runs, 3 against 3", corrected() / p_others)
+    yield _row(settings, "corrected", "reached by separated runs, 3 against 3", p / corrected())
 
 
-def _row(settings: Settings, fmt: Format, statement: str, scope: str, ratios: Tensor) -> Measurement:
+def _row(settings: Settings, statement: str, scope: str, ratios: Tensor) -> Measurement:
     return Measurement(
         kind="random",
         statement=statement,
         scope=f"{scope}, every split",
         worst=float(ratios.amax()) if len(ratios) else 0.0,
         trials=len(ratios),
-        dtype=fmt.name,
+        dtype="fp64",
         device=settings.device,
         seed=settings.seed,
     )

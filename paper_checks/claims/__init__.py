@@ -6,7 +6,7 @@ A file `NAME.toml` beside this one holds a `[paper]` table (name, title, source)
     source       where the paper says it
     statement    what it says, in our words
     assumptions  what the paper itself assumes (may be left out)
-    expected     the verdict recorded for it; a run that computes another one is a regression
+    expected     the verdict recorded for it, which every run has to reach again
     open         for a claim without evidence: why it is open, and what would decide it
 
 Adding a paper is adding such a file. Anything malformed raises `LedgerError`, which names the file and the claim.

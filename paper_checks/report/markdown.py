@@ -17,12 +17,12 @@ INTRODUCTION = """\
 
 Written by `paper-checks report --markdown`.
 
-| verdict | meaning |
+| verdict | what it says |
 |---|---|
-| `PASS` | holds as printed, everywhere the paper says it does |
-| `PASS IF` | holds under conditions the paper does not state, each with a witness that it is needed |
-| `FAIL` | refuted as printed by an exact witness; the corrected statement is proved beside it where there is one |
-| `OPEN` | not decided by the evidence at hand; says why, or what would decide it |
+| `PASS` | true, word for word, wherever the paper claims it |
+| `PASS IF` | true once the listed conditions, absent from the paper, are added; a witness shows the need for each |
+| `FAIL` | false: an exact witness contradicts what is printed; what is true instead, if known, is proved beside it |
+| `OPEN` | nothing gathered here settles it; the entry says why, or names what could |
 """
 
 
