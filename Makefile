@@ -18,7 +18,7 @@ verify: $(VENV)/installed ## decide every claim and print one line a claim
 	$(BIN)/paper-checks run --jobs 2
 
 test: $(VENV)/installed-dev ## run the proofs, the tests and the notebooks
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest theory tests
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile theory tests
 
 lint: $(VENV)/installed-dev ## check style and formatting
 	$(BIN)/ruff check .
