@@ -1,6 +1,7 @@
 """The ledger as Markdown: every claim with its verdict and its evidence, and no number that depends on the machine.
 
-Times, devices and measured ratios are left out; a numeric row says "consistent" or "violated", its scope and dtypes.
+Times and measured ratios are left out; a numeric row says "consistent" or "violated", its scope and dtypes. Where the
+measurements were made is said once, for all of them.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ Written by `paper-checks report --markdown`.
 
 def render(results: Sequence[Result], papers: Sequence[Paper]) -> str:
     """The whole ledger as Markdown text."""
-    parts = [INTRODUCTION, words.counts(results) + ".\n"]
+    devices = sorted({row.device for result in results for row in result.evidence if row.device})
+    parts = [INTRODUCTION, words.counts(results) + ".\n", f"Measured on: {', '.join(devices) or 'nothing'}.\n"]
     for paper in papers:
         own = [result for result in results if result.claim.paper == paper.name]
         if own:
