@@ -26,7 +26,7 @@ first_phi, second_phi = IndexedBase("phi", real=True), IndexedBase("phi", positi
         sp.conjugate(sp.sqrt(a)) - sp.sqrt(a),
         sp.log(P ** sp.sqrt(gamma[i])) - sp.sqrt(gamma[i]) * sp.log(P),
     ],
-    ids=str,
+    ids=["loose index", "shifted index", "Abs", "conjugate", "complex exponent"],
 )
 def test_what_the_procedure_does_not_know_is_refused(expr):
     with pytest.raises(NotMoments):
@@ -41,7 +41,7 @@ def test_what_the_procedure_does_not_know_is_refused(expr):
         sp.cos(first_phi[i]) - sp.cos(second_phi[i]),
         index_sum(lambda k: sp.cos(first_phi[k])) - index_sum(lambda k: sp.cos(second_phi[k])),
     ],
-    ids=str,
+    ids=["powers", "powers under a sum", "angles", "angles under a sum"],
 )
 def test_two_symbols_that_print_alike_stay_two(expr):
     assert not vanishes(expr)
