@@ -1,6 +1,7 @@
 # Needs Python 3.11 or newer and make; everything else is installed into .venv.
 #   make verify   decide every claim and print the verdicts
 #   make test     run the proofs and the tests
+#   make coq      have Coq check the proofs written for it, in about a minute
 #   PYTHON=/path/to/python make verify   use a particular interpreter
 
 VENV := .venv
@@ -9,7 +10,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --constraint con
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help verify test lint clean
+.PHONY: help verify test lint coq clean
 
 help: ## say what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -24,8 +25,11 @@ lint: $(VENV)/installed-dev ## check style and formatting
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
+coq: $(VENV)/created ## have Coq check its proofs and refuse altered ones (Debian: coq, libcoq-coquelicot)
+	@timeout 500 $(BIN)/python -m theory.coq_twins --mutants
+
 clean: ## remove what make and Python built
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis theory/coq/.build
 	find theory numerics paper_checks tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The files below record that a step was completed; an interrupted step is done again from its start.
