@@ -40,7 +40,7 @@ class Finding:
 
 
 def place_of(thing: object) -> str:
-    """ "file:line" of a module, class or function of this project, relative to its root."""
+    """The file and line of a module, class or function, as "file:line" relative to the project."""
     path = Path(inspect.getsourcefile(thing)).relative_to(ROOT)
     line = 1 if inspect.ismodule(thing) else inspect.getsourcelines(thing)[1]
     return f"{path}:{line}"
