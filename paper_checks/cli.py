@@ -14,7 +14,7 @@ from typing import Annotated, Optional
 
 import typer
 
-from paper_checks import __version__, commands_analyze, commands_check, output, slugs
+from paper_checks import __version__, commands_analyze, commands_check, commands_inspect, output, slugs
 from paper_checks import claims as ledger
 from paper_checks.claims import Claim, LedgerError, Paper
 from paper_checks.usage import UsageProblem, integer
@@ -204,6 +204,9 @@ def graph(
 
 app.command("analyze", epilog=commands_analyze.EPILOG)(commands_analyze.analyze)
 app.command("check", epilog=commands_check.EPILOG)(commands_check.check)
+app.command(
+    "inspect", epilog=commands_inspect.EPILOG, short_help="Real activations: what each layer would do to them."
+)(commands_inspect.inspect)
 
 
 def call(arguments: list[str] | None = None) -> int:

@@ -49,18 +49,19 @@ class Output:
         if self._target.exists():
             part.chmod(self._target.stat().st_mode & 0o777)
 
-    def write(self, text: str) -> None:
-        """Writes the whole text, and puts it in place.
+    def write(self, content: str | bytes) -> None:
+        """Writes the whole text (or, to a file, the bytes), and puts it in place.
 
         Raises:
             UsageProblem: it cannot be written; the target is as it was.
         """
         if self.is_stdout:
-            sys.stdout.write(text)
+            sys.stdout.write(content)
             sys.stdout.flush()
             return
         try:
-            (self._part or self._target).write_text(text, encoding="utf-8")
+            data = content if isinstance(content, bytes) else content.encode()
+            (self._part or self._target).write_bytes(data)
             if self._part:
                 os.replace(self._part, self._target)
                 _unfinished.discard(self._part)
