@@ -14,7 +14,15 @@ from typing import Annotated, Optional
 
 import typer
 
-from paper_checks import __version__, commands_analyze, commands_check, commands_inspect, output, slugs
+from paper_checks import (
+    __version__,
+    commands_analyze,
+    commands_check,
+    commands_exhaustive,
+    commands_inspect,
+    output,
+    slugs,
+)
 from paper_checks import claims as ledger
 from paper_checks.claims import Claim, LedgerError, Paper
 from paper_checks.usage import UsageProblem, integer
@@ -204,6 +212,9 @@ def graph(
 
 app.command("analyze", epilog=commands_analyze.EPILOG)(commands_analyze.analyze)
 app.command("check", epilog=commands_check.EPILOG)(commands_check.check)
+app.command(
+    "exhaustive", epilog=commands_exhaustive.EPILOG, short_help="Every finite fp16 phasor: where its phase is kept."
+)(commands_exhaustive.exhaustive)
 app.command(
     "inspect", epilog=commands_inspect.EPILOG, short_help="Real activations: what each layer would do to them."
 )(commands_inspect.inspect)

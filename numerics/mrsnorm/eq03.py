@@ -16,6 +16,8 @@ phasors whose output components are normal numbers (or 0 because the input's is)
 Where it is lost. A second measurement drives a small phasor z_2 down beside a large one, in halvings of z_2 over S. It
 supports the statement "lost below the normal range" if the largest error found exceeds its bound, and reports where:
 `worst` is the bound over the error.
+
+A deep run also tries every finite fp16 phasor there is, at six scales and weights (`numerics.exhaustive`).
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
+from numerics.exhaustive import CASES, survey
 from numerics.inputs import Batch, batches, formats, generator, phasor_view
 from numerics.judge import Tally, plain
 from numerics.measure import Measurement, Settings
@@ -84,6 +87,8 @@ def measure(settings: Settings) -> Iterator[Measurement]:
         yield sense.measurement("o_i and z_i less than a right angle apart, gamma_i > 0")
         if fmt != fmt.accumulation:
             yield _where_lost(fmt, settings)
+        if settings.full and fmt.name == "fp16":
+            yield from _every_pair(settings)
 
 
 def _where_lost(fmt: Format, settings: Settings) -> Measurement:
@@ -126,6 +131,30 @@ def _where_lost(fmt: Format, settings: Settings) -> Measurement:
             "bound": plain(bound[worst]),
         },
     )
+
+
+def _every_pair(settings: Settings) -> Iterator[Measurement]:
+    """Every finite fp16 phasor, at several scales and weights: see `numerics.exhaustive`."""
+    for scale, gamma in CASES:
+        found = survey(scale, gamma, device=settings.device)
+        detail = [
+            f"largest tan of a turn {found.worst}, allowed {found.bound}",
+            f"{found.lost} phasors lose their phase",
+        ]
+        if found.largest_lost:
+            detail.append(f"the longest is ({', '.join(map(str, found.largest_lost))})")
+        yield Measurement(
+            kind="exhaustive",
+            statement="as printed",
+            scope=f"every finite fp16 phasor with normal outputs, S = {scale:.6g}, gamma = {gamma:.6g}",
+            worst=float(found.worst / found.bound),
+            trials=found.normal,
+            dtype="fp16",
+            device=settings.device,
+            seed=settings.seed,
+            detail="; ".join(detail),
+            witness={"z": [str(value) for value in found.worst_at]},
+        )
 
 
 MUTANTS = {
