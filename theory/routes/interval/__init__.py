@@ -2,7 +2,7 @@
 
 | what | file | says |
 |---|---|---|
-| numbers | `entropy_constants.py`, `exact_constants.py` | a constant enclosed from its formula, apart from the claim's file |
+| numbers | `entropy_constants.py`, `exact_constants.py` | a constant, from its formula and not from the claim's file |
 | refutations | `points.py` | both sides at the named counterexample, apart for certain |
 | bounds | `box_statements.py`, `box_deductions.py` | the sides on a box, by adaptive bisection |
 

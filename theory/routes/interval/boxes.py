@@ -2,7 +2,8 @@
 
 A box is a range for each of a few numbers that the statement depends on. Both sides are enclosed on it; where the
 enclosures do not decide, the box is halved along its relatively widest side. The statement is proved on the box once
-every part is, refuted as soon as one part certainly violates it, and undecided when the parts become too many.
+every part is, refuted as soon as a corner, a middle or a part certainly violates it, and undecided when the parts
+become too many.
 
 Ranges are widened to the next floating-point numbers, so what is covered is the named box and a little more. Where both
 sides meet (a bound that is reached) no enclosure can separate them: such a point is kept out of the box, and the
@@ -12,9 +13,11 @@ description says how.
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 
 from theory.phasors import P, i, j
 from theory.routes.finding import Finding, place_of
@@ -79,18 +82,22 @@ def cover(
 ) -> Cover:
     """Decides left `relation` right for every point of the box, in at most `limit` sub-boxes."""
     names = list(ranges)
+    for place in product(*(_marks(*ranges[name]) for name in names)):
+        point = dict(zip(names, place, strict=True))
+        found = _violation(pairs({name: ball(value) for name, value in point.items()}), relation)
+        if found:
+            return Cover("refuted", 0, {"point": {name: str(value) for name, value in point.items()}, **found})
     whole = tuple(_outward(*ranges[name]) for name in names)
     widths = [high - low or 1.0 for low, high in whole]
-    waiting, done = [whole], 0
+    waiting, done = deque([whole]), 0
     while waiting:
-        box = waiting.pop()
+        box = waiting.popleft()  # breadth first: a violation is met before the edge of where it happens
         at = {name: between(*side) for name, side in zip(names, box, strict=True)}
         found = pairs(at)
         answers = [holds((left, relation, right)) for left, right in found]
         if False in answers:
-            left, right = found[answers.index(False)]
             sides = {name: list(side) for name, side in zip(names, box, strict=True)}
-            return Cover("refuted", done, {"box": sides, "left": shown(left), "right": shown(right)})
+            return Cover("refuted", done, {"box": sides, **_violation(found, relation)})
         if answers and None not in answers:
             done += 1
         elif not answers or done + len(waiting) >= limit:
@@ -98,6 +105,12 @@ def cover(
         else:
             waiting += _halves(box, widths)
     return Cover("proved", done)
+
+
+def _violation(pairs: Pairs, relation: str) -> dict[str, str]:
+    """The first pair that certainly violates the relation, or nothing."""
+    found = ((left, right) for left, right in pairs if holds((left, relation, right)) is False)
+    return next(({"left": shown(left), "relation": relation, "right": shown(right)} for left, right in found), {})
 
 
 def decide(box: Box, statement: object, factor: Fraction = Fraction(1), limit: int = LIMIT) -> Cover:
@@ -134,6 +147,12 @@ def finding(box: Box, statement: object, limit: int = LIMIT) -> Finding:
 
 def _times(function: Callable[[Values], Pairs], factor: object) -> Callable[[Values], Pairs]:
     return lambda at: [(left, right * factor) for left, right in function(at)]
+
+
+def _marks(low: Fraction | int | str, high: Fraction | int | str) -> tuple[Fraction, ...]:
+    """The ends of a range and its middle: a violation at one of them is found before anything is halved."""
+    low, high = Fraction(low), Fraction(high)
+    return low, (low + high) / 2, high
 
 
 def _outward(low: Fraction | int | str, high: Fraction | int | str) -> tuple[float, float]:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from math import isqrt, prod
 
-from theory.routes.interval.balls import Comparison, flint, rational, root, whole_power
+from theory.routes.interval.balls import Comparison, flint, rational, root
 from theory.routes.interval.constant import Constant
 
 FP16, SEEDS = "ma_rmsnorm.ma_fp16", "mrsnorm.significance"
