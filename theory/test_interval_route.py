@@ -1,5 +1,7 @@
 """The ball arithmetic route: encloses what is known, refutes what is altered, never takes doubt for an answer."""
 
+import subprocess
+import sys
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
@@ -13,12 +15,11 @@ from theory.exact import Point
 from theory.kinds.computed import Computed
 from theory.kinds.deduction import Deduction
 from theory.kinds.impossible import Impossible
-from theory.phasors import P, i, index_sum, key, q, z
 from theory.routes import interval
+from theory.routes.finding import ROOT
 from theory.routes.interval import balls, boxes, constant, points
 from theory.routes.interval.entropy_constants import corner, entropy, heaviest, softmax
 from theory.routes.interval.exact_constants import half, rounding_error, smallest_p_value
-from theory.routes.interval.program import Program, Unsupported
 from theory.routes.interval.uncovered import UNCOVERED
 from theory.statements import Identity, Inequality
 
@@ -37,63 +38,6 @@ def found(claim):
 
 def _name(entry):
     return f"{entry.claim.split('.')[1]}-{entry.text[:40]}"
-
-
-def wide(low, high):
-    return arb(low).union(arb(high))
-
-
-@pytest.mark.parametrize("relation", ["<", "<=", "="])
-def test_overlapping_balls_decide_nothing(relation):
-    first, second = wide(0, 2), wide(1, 3)
-    assert balls.holds((first, relation, second)) is None
-    assert balls.holds((second, relation, first)) is None
-
-
-def test_a_wide_ball_is_not_equal_to_itself():
-    ball = arb(2).sqrt()
-    assert balls.holds((ball, "=", ball)) is None
-    assert balls.holds((arb(1), "=", arb(1))) is True
-
-
-@pytest.mark.parametrize("relation", ["<", "<=", "="])
-def test_what_is_not_a_number_decides_nothing(relation):
-    assert balls.holds((arb.nan(), relation, arb(1))) is None
-    assert balls.holds((arb(1), relation, arb.nan())) is None
-
-
-def test_equal_exact_numbers_are_at_most_but_not_below_each_other():
-    assert balls.holds((arb(1), "<=", arb(1))) is True
-    assert balls.holds((arb(1), "<", arb(1))) is False
-
-
-def test_precision_is_raised_until_the_comparison_is_decided():
-    def close():
-        return [(arb(2).sqrt(), "<", arb(2).sqrt() + arb(2) ** -300)]
-
-    assert balls.decide(close, cap=128)[:2] == ("undecided", 128)
-    assert balls.decide(close)[:2] == ("proved", 512)
-
-
-def test_equal_irrational_numbers_stay_undecided():
-    assert balls.decide(lambda: [(arb(8).sqrt(), "<=", 2 * arb(2).sqrt())])[:2] == ("undecided", balls.CAP)
-
-
-def test_no_comparison_is_no_proof():
-    assert balls.decide(list)[0] == "undecided"
-
-
-@pytest.mark.parametrize(("low", "high", "power", "least", "most"), [(-1, 2, 2, 0, 4), (-1, 2, 3, -1, 8)])
-def test_whole_powers_are_as_tight_as_their_ends(low, high, power, least, most):
-    value = balls.whole_power(wide(low, high), power)
-    assert least - Fraction(1, 10**6) < float(value.lower()) and float(value.upper()) < most + Fraction(1, 10**6)
-
-
-def test_real_powers_start_at_zero_and_need_a_positive_exponent():
-    value = balls.real_power(wide(0, 4), arb(1.5))
-    assert value.contains(arb(0)) and value.contains(arb(8)) and value < arb(8.1)
-    assert balls.real_power(wide(0, 4), arb(-1)).is_nan()
-    assert balls.real_power(wide(-2, -1), arb(0.5)).is_nan()
 
 
 @pytest.mark.parametrize(
@@ -199,31 +143,6 @@ def test_a_box_covers_the_numbers_it_names():
     assert Fraction(high) - Fraction(low) < Fraction(6, 10) + Fraction(1, 10**15)
 
 
-def test_programs_write_sums_out_and_find_magnitudes():
-    total = index_sum(lambda k: q.r[k] * key.r[k] ** 2) + q[i].dot(key[i]) + sp.sqrt(P)
-    at = {q: [(3, 4), (0, 2)], key: [(1, 0), (-3, 4)]}
-    (value,) = Program([total], {P: 2}, {i: 1}, exact=False)(at)
-    assert abs(value - (5 + 50 + 3 + arb(2).sqrt())) < arb(2) ** -40
-
-
-def test_programs_keep_rational_numbers_exact_where_they_can():
-    (value,) = Program([sp.sqrt(x) / 3 + y**-2], {}, {}, exact=True)({x: Fraction(4, 9), y: Fraction(3, 2)})
-    assert value == flint.fmpq(2, 3)
-
-
-def test_programs_refuse_what_they_do_not_know():
-    with pytest.raises(Unsupported, match="Max"):
-        Program([sp.Max(x, y)], {}, {})
-    with pytest.raises(Unsupported, match="needs a number"):
-        Program([index_sum(lambda k: z.r[k])], {}, {})
-
-
-def test_different_indices_do_not_share_a_value():
-    nested = index_sum(lambda k: index_sum(lambda m: z.components[0][k] - 2 * z.components[0][m]))
-    (value,) = Program([nested], {P: 2}, {}, exact=True)({z: [(1, 0), (5, 0)]})
-    assert value == -12
-
-
 @pytest.mark.parametrize(
     ("claim", "text"),
     [key for key, s in STATEMENTS.items() if points.applies(s)],
@@ -297,3 +216,16 @@ def test_every_answer_says_where_it_was_decided():
     for finding in found("mrsnorm.softmax_collapse"):
         file, line = finding.place.rsplit(":", 1)
         assert file.startswith("theory/routes/interval/") and int(line) > 1 and finding.seconds >= 0
+
+
+def test_the_route_imports_without_flint_and_says_that_it_did_not_run():
+    code = (
+        "import sys; sys.modules['flint'] = None\n"
+        "from theory.mrsnorm import eq18, softmax_collapse\n"
+        "from theory.routes import interval\n"
+        "found = [f for m in (eq18, softmax_collapse) for f in interval.findings(m)]\n"
+        "print(len(found), {f.status for f in found})"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    count = len(found("mrsnorm.eq18")) + len(found("mrsnorm.softmax_collapse"))
+    assert (done.stdout, done.stderr) == (f"{count} {{'not run'}}\n", "")

@@ -4,7 +4,7 @@
 |---|---|---|
 | numbers | `entropy_constants.py`, `exact_constants.py` | a constant, from its formula and not from the claim's file |
 | refutations | `points.py` | both sides at the named counterexample, apart for certain |
-| bounds | `box_statements.py`, `box_deductions.py` | the sides on a box, by adaptive bisection |
+| bounds | `box_*.py` | the sides on a box, by adaptive bisection |
 
 A bound on a box is proved there and nowhere else: the scope names the box, the number of phasors or keys, what was left
 out because both sides meet in it, and the number of sub-boxes. python-flint is imported when a finding needs it.
@@ -20,6 +20,7 @@ from types import ModuleType
 from theory.routes.finding import Finding
 from theory.routes.interval import (
     box_deductions,
+    box_layers,
     box_statements,
     boxes,
     constant,
@@ -29,7 +30,7 @@ from theory.routes.interval import (
 )
 
 CONSTANTS = (*entropy_constants.CONSTANTS, *exact_constants.CONSTANTS)
-BOXES = (*box_statements.BOXES, *box_deductions.BOXES)
+BOXES = (*box_statements.BOXES, *box_layers.BOXES, *box_deductions.BOXES)
 
 
 def findings(module: ModuleType) -> Iterator[Finding]:

@@ -130,7 +130,7 @@ def decide(box: Box, statement: object, factor: Fraction = Fraction(1), limit: i
 
 def finding(box: Box, statement: object, limit: int = LIMIT) -> Finding:
     """The route's answer for this statement on this box."""
-    named = {"route": "interval", "statement": statement.name, "text": statement.text, "place": place_of(decide)}
+    named = {"route": "interval", "statement": statement.name, "text": statement.text, "place": place_of(_what(box))}
     named["scope"] = scope = f"{box.description}; {_shown_ranges(box)}"
     if not available():
         return Finding(**named, status="not run", detail=INSTALL)
@@ -143,6 +143,11 @@ def finding(box: Box, statement: object, limit: int = LIMIT) -> Finding:
         "undecided": f"not decided in {limit} sub-boxes",
     }[found.status]
     return Finding(**named, status=found.status, detail=detail, witness=found.violated)
+
+
+def _what(box: Box) -> Callable:
+    """What fills the box's symbols, or states its formula."""
+    return (box.formulas or box.charts)[0]
 
 
 def _times(function: Callable[[Values], Pairs], factor: object) -> Callable[[Values], Pairs]:

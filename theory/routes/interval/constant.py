@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from types import FunctionType
 
 from theory.routes.finding import Finding, place_of
 from theory.routes.interval.balls import CAP, INSTALL, Comparison, available, decide, shown
@@ -36,8 +35,7 @@ class Constant:
 
 def finding(constant: Constant, statement: object, cap: int = CAP) -> Finding:
     """The route's answer for this statement."""
-    function = constant.comparisons
-    place = place_of(function if isinstance(function, FunctionType) else type(constant))
+    place = place_of(constant.comparisons)
     named = {"route": "interval", "statement": statement.name, "text": statement.text, "place": place}
     if not available():
         return Finding(**named, status="not run", scope=constant.scope, detail=INSTALL)

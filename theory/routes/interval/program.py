@@ -78,8 +78,7 @@ class Program:
             value = self._number(Fraction(node.p, node.q) if node.is_Rational else self._sizes[node])
             return self._add(None, lambda: value)
         if isinstance(node, Indexed):
-            index = node.indices[0]
-            return self._leaf(node.base, where[index] if index in where else self._positions[index], angle)
+            return self._leaf(node.base, self._at(node.indices[0], where), angle)
         if isinstance(node, sp.Symbol):
             return self._leaf(node, 0, angle)
         if isinstance(node, IndexSum):
@@ -100,9 +99,15 @@ class Program:
         if isinstance(node, sp.cos | sp.sin):
             return self._add(None, _cos if isinstance(node, sp.cos) else _sin, parts(node.args, True))
         if isinstance(node, sp.KroneckerDelta):
-            first, second = (where.get(index, self._positions.get(index)) for index in node.args[:2])
+            first, second = (self._at(index, where) for index in node.args[:2])
             return self._place(sp.Integer(int(first == second)), {}, False)
         raise Unsupported(f"{node.func.__name__} is not known to the ball evaluator")
+
+    def _at(self, index: sp.Expr, where: Mapping) -> int:
+        place = where.get(index, self._positions.get(index))
+        if place is None:
+            raise Unsupported(f"the index {index} has no place")
+        return place
 
     def _range(self, length: sp.Expr) -> range:
         count = sp.sympify(sp.sympify(length).xreplace(self._sizes))
