@@ -229,3 +229,19 @@ def test_the_route_imports_without_flint_and_says_that_it_did_not_run():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
     count = len(found("mrsnorm.eq18")) + len(found("mrsnorm.softmax_collapse"))
     assert (done.stdout, done.stderr) == (f"{count} {{'not run'}}\n", "")
+
+
+@pytest.mark.parametrize(
+    ("claim", "text", "altered"),
+    [
+        ("mrsnorm.eq18", "|score| <= (d/2)^2 = d^2/4", "d^2/8"),
+        ("mrsnorm.eq18", "|score| <= (d/2)^2 = d^2/4", "d^2/4 - 1"),
+        ("mrsnorm.eq16", "|P_i| <= r_q r_k / (S_q S_k) <= (d/2)^2", "d/2"),
+    ],
+)
+def test_a_wrong_formula_of_the_claim_is_refuted_on_the_box(monkeypatch, claim, text, altered):
+    module = MODULES[claim]
+    monkeypatch.setattr(module, "corrected", module.CORRECTED_MUTANTS[altered])
+    answers = [finding for finding in interval.findings(module) if finding.text == text]
+    assert [finding.status for finding in answers] == ["refuted"]
+    assert answers[0].witness

@@ -200,8 +200,8 @@ BOXES = (
     Box(
         SELF,
         "score(q, q) >= d/2 at eps = 0 for every q != 0",
-        {"a": (0, "9/10"), "b": (0, 1)},
-        f"{TWO_MORE}; a > 9/10, where the bound is reached, left out",
+        {"a": (0, "17/20"), "b": (0, 1)},
+        f"{TWO_MORE}; a > 17/20, where the bound is reached, left out",
         (_magnitudes(q),),
         sizes={P: 3},
     ),
@@ -215,8 +215,8 @@ BOXES = (
     Box(
         RELIEF,
         "1/sqrt(2) <= S_RMS / S <= sqrt(N)/2 at eps = 0",
-        {"a": ("1/200", "9/10"), "b": (0, 1)},
-        f"{TWO_MORE}; a < 1/200 and a > 9/10, where a bound is reached, left out",
+        {"a": ("1/200", "17/20"), "b": (0, 1)},
+        f"{TWO_MORE}; a < 1/200 and a > 17/20, where a bound is reached, left out",
         (_magnitudes(z),),
         sizes={P: 3},
     ),
@@ -244,8 +244,8 @@ BOXES = (
     Box(
         "mrsnorm.eq11",
         "at eps = 0, (mean r)^2 <= mean r^2",
-        {"a": (0, "9/10"), "b": (0, 1)},
-        f"{TWO_MORE}; a > 9/10, where both are equal, left out",
+        {"a": (0, "17/20"), "b": (0, 1)},
+        f"{TWO_MORE}; a > 17/20, where both are equal, left out",
         (_magnitudes(q),),
         sizes={P: 3},
     ),
