@@ -108,7 +108,7 @@ def test_every_bound_is_proved_on_its_box(claim):
     bounds = {entry.text for entry in interval.BOXES if entry.claim == claim}
     answers = [finding for finding in found(claim) if finding.text in bounds]
     assert {finding.status for finding in answers} == {"proved"}
-    assert all("sub-boxes" in finding.scope and "<=" in finding.scope for finding in answers)
+    assert all("sub-box" in finding.scope and "<=" in finding.scope for finding in answers)
 
 
 def test_too_few_boxes_leave_a_bound_undecided():

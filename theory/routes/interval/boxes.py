@@ -136,7 +136,7 @@ def finding(box: Box, statement: object, limit: int = LIMIT) -> Finding:
         return Finding(**named, status="not run", detail=INSTALL)
     found = decide(box, statement, limit=limit)
     if found.status == "proved":
-        named["scope"] = f"{scope}; {found.parts} sub-boxes"
+        named["scope"] = f"{scope}; {found.parts} sub-box{'es' if found.parts > 1 else ''}"
     detail = {
         "proved": "both sides enclosed in balls on every sub-box",
         "refuted": "a sub-box violates the statement",
