@@ -6,7 +6,8 @@ A phasor (x, y), not (0, 0), comes out as (a, b), and turns by the angle D with
 
 The products are exact in fp32 (11 bits times 11 bits, between 2^-48 and 2^32) and so is their difference where it
 cancels; the quotient is off by at most 2^-22 relatively. What is decided here is therefore decided up to a factor
-1 +- 2^-20, and `survey` settles in rational numbers the pairs that come closer to a threshold than that.
+1 +- 2^-20, and `survey` settles in rational numbers the pairs that come closer to a threshold than that. Exchanging x
+and y changes neither |tan D| nor how it is rounded, so only pairs with x <= y are computed, and count twice.
 
 The phase is kept where |tan D| <= u, u = 2^-11, and lost elsewhere: where an output is infinite, where both are 0, and
 where the phasor turned further than two normal numbers can, rounded to nearest. With relative errors of up to v =
@@ -33,12 +34,11 @@ _CHUNK = 16  # rows at a time: buffers of 2 MiB
 
 @dataclass(frozen=True)
 class Band:
-    """What was found among the pairs whose x is one of the `ROWS` numbers of the band.
+    """What was found among the pairs whose smaller number is one of the `ROWS` numbers of the band.
 
     `normal` pairs have two normal outputs; `worst` is the largest |tan D| among them. Of the other pairs, (0, 0) not
     among them, `infinite` have an infinite output, `lost` have finite outputs and lose their phase, and `near` are too
-    close to the threshold to tell. `largest_lost` and `smallest_kept` are extremes of x^2 + y^2, -1 and infinity where
-    there is none.
+    close to the threshold to tell. Pairs (x, y) and (y, x) are counted where the smaller of the two has its band.
     """
 
     number: int
@@ -47,8 +47,6 @@ class Band:
     infinite: int
     lost: int
     near: int
-    largest_lost: float
-    smallest_kept: float
 
     def data(self) -> dict:
         """As plain data."""
@@ -73,51 +71,67 @@ class Table:
         return Table(x, a, VALUES - int(normal), VALUES - int(infinite))
 
 
-def tangents(table: Table, rows: slice, columns: slice, out: Tensor | None = None) -> Tensor:
-    """|tan D| of the pairs (x of rows, y of columns), NaN where both outputs are 0: (rows, columns) in fp32."""
+class Buffers:
+    """Memory for chunks of up to `rows` rows, so that it is not asked for again and again."""
+
+    def __init__(self, device: torch.device, rows: int = _CHUNK, columns: int = VALUES) -> None:
+        self.two = torch.empty(2, rows * columns, device=device)
+
+    def of(self, rows: int, columns: int) -> tuple[Tensor, Tensor]:
+        """Two buffers of that shape."""
+        return tuple(buffer[: rows * columns].view(rows, columns) for buffer in self.two)
+
+
+def tangents(table: Table, rows: slice, columns: slice, buffers: Buffers | None = None) -> Tensor:
+    """tan D of the pairs (x of rows, y of columns), NaN where both outputs are 0: (rows, columns) in fp32."""
     x, a = table.x[rows, None], table.a[rows, None]
     y, b = table.x[columns], table.a[columns]
-    found = torch.mul(x, b, out=out)
-    found.addcmul_(a, y, value=-1)
-    return found.div_(x * a + y * b).abs_()
+    across, along = (buffers or Buffers(x.device, len(x), len(y))).of(len(x), len(y))
+    torch.mul(x, b, out=across).addcmul_(a, y, value=-1)
+    torch.add(x * a, y * b, out=along)
+    return across.div_(along)
 
 
-def blocks(table: Table, number: int) -> Iterator[tuple[slice, slice, bool]]:
-    """(rows, columns, whether both outputs are normal): the pairs of a band with finite outputs, a chunk at a time."""
+def blocks(table: Table, number: int) -> Iterator[tuple[slice, slice, bool, int]]:
+    """The pairs x <= y of a band with finite outputs, a chunk at a time.
+
+    (rows, columns, whether both outputs are normal, how often each pair counts): twice beside the diagonal, where the
+    pair exchanged is in no block, and once in a square on the diagonal, which holds it.
+    """
     start, stop = number * ROWS, min((number + 1) * ROWS, table.first_infinite)
     for top in range(start, stop, _CHUNK):
         bottom = min(top + _CHUNK, stop)
-        middle = min(max(top, table.first_normal), bottom)
-        if top < middle:
-            yield slice(top, middle), slice(0, table.first_infinite), False
-        if middle < bottom:
-            yield slice(middle, bottom), slice(0, table.first_normal), False
-            yield slice(middle, bottom), slice(table.first_normal, table.first_infinite), True
-
-
-def judged(table: Table, rows: slice, columns: slice) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Of pairs with finite outputs: lost, kept, too close to tell, and x^2 + y^2; (0, 0) is none of the three."""
-    found = tangents(table, rows, columns)
-    kept = found <= KEPT * (1 - NEAR)
-    near = (found <= KEPT * (1 + NEAR)) & ~kept
-    lost = ~(kept | near)
-    if rows.start == 0 and columns.start == 0:
-        lost[0, 0] = False
-    return lost, kept, near, table.x[rows, None].square() + table.x[columns].square()
+        parts = [(top, min(max(top, table.first_normal), bottom)), (min(max(top, table.first_normal), bottom), bottom)]
+        for first, last in parts:
+            if first < last:
+                rows, is_normal = slice(first, last), first >= table.first_normal
+                yield rows, rows, is_normal, 1
+                if last < table.first_infinite:
+                    yield rows, slice(last, table.first_infinite), is_normal, 2
 
 
 def scan(table: Table, number: int) -> Band:
     """Try all pairs of band `number`, 0 <= number < BANDS."""
-    normal, worst, lost, near, largest, smallest = 0, 0.0, 0, 0, -1.0, float("inf")
-    for rows, columns, is_normal in blocks(table, number):
+    normal, worst, other, kept, unclear = 0, 0.0, 0, 0, 0
+    buffers = Buffers(table.x.device)
+    for rows, columns, is_normal, weight in blocks(table, number):
+        found = tangents(table, rows, columns, buffers)
         if is_normal:
-            found = tangents(table, rows, columns)
-            normal, worst = normal + found.numel(), max(worst, float(found.amax()))
+            normal += weight * found.numel()
+            low, high = found.aminmax()
+            worst = max(worst, -float(low), float(high))
             continue
-        gone, kept, close, square = judged(table, rows, columns)
-        lost, near = lost + int(gone.count_nonzero()), near + int(close.count_nonzero())
-        largest = max(largest, float(torch.where(gone, square, -1.0).amax()))
-        smallest = min(smallest, float(torch.where(kept, square, torch.inf).amin()))
-    finite_rows = max(0, min(ROWS, table.first_infinite - number * ROWS))
-    infinite = ROWS * VALUES - finite_rows * table.first_infinite
-    return Band(number, normal, worst, infinite, lost, near, largest, smallest)
+        found.abs_()
+        sure, maybe = (int((found <= KEPT * factor).count_nonzero()) for factor in (1 - NEAR, 1 + NEAR))
+        other, kept, unclear = other + weight * found.numel(), kept + weight * sure, unclear + weight * (maybe - sure)
+    if number == 0:
+        other -= 1  # (0, 0) has no phase to lose
+    height = ROWS * number, ROWS * (number + 1)
+    infinite = _square(VALUES - height[0]) - _square(VALUES - height[1])  # all pairs of the band
+    finite = [max(0, table.first_infinite - edge) for edge in height]
+    infinite -= _square(finite[0]) - _square(finite[1])
+    return Band(number, normal, worst, infinite, other - kept - unclear, unclear)
+
+
+def _square(count: int) -> int:
+    return count * count

@@ -13,7 +13,7 @@ from fractions import Fraction
 import torch
 from torch import Tensor
 
-from numerics.exhaustive.bands import BANDS, KEPT, NEAR, Band, Table, blocks, judged, scan, tangents
+from numerics.exhaustive.bands import BANDS, KEPT, NEAR, Band, Table, blocks, scan, tangents
 from numerics.exhaustive.component import PAIRS, exact_component
 
 CASES = (  # (S, gamma), fp32 numbers
@@ -25,6 +25,8 @@ CASES = (  # (S, gamma), fp32 numbers
     (20000.5, 1.0),
 )
 Pair = tuple[Fraction, Fraction]
+_RING = 0.8  # inner over outer radius squared
+_ROWS = 1024
 
 
 @dataclass(frozen=True)
@@ -34,8 +36,8 @@ class Survey:
     `worst` is the largest tan D among the `normal` pairs (both outputs normal, x, y > 0), at `worst_at`. Of the other
     pairs, `infinite` have an infinite output and `lost` lose their phase with finite ones: D is the angle between
     (x, y) and the output, and kept means tan D <= 2^-11. `largest_lost` is the longest phasor that is lost with finite
-    outputs, `smallest_kept` the shortest one that is not, None where there is none. `rounding` is the largest relative
-    error of one normal output against gamma x / S, at `rounding_at`.
+    outputs, x <= y, None where there is none. `rounding` is the largest relative error of one normal output against
+    gamma x / S, at `rounding_at`.
     """
 
     scale: float
@@ -47,7 +49,6 @@ class Survey:
     infinite: int
     lost: int
     largest_lost: Pair | None
-    smallest_kept: Pair | None
     rounding: Fraction
     rounding_at: Fraction
 
@@ -77,8 +78,9 @@ def survey(scale: float, gamma: float, bands: Iterable[Band] | None = None, devi
     found = sorted(bands or (scan(table, number) for number in range(BANDS)), key=lambda band: band.number)
     if [band.number for band in found] != list(range(BANDS)):
         raise ValueError(f"{len(found)} bands; accepted: the bands 0 to {BANDS - 1}, each once")
+    lost = sum(band.lost for band in found) + _settled(table, found)
     worst, worst_at = max((_turn(table, pair), pair) for pair in _worst(table, found))
-    gone, kept, settled = _extremes(table, found)
+    longest = _largest_lost(table, abs(gamma) / scale) if lost else None
     rounding, rounding_at = _rounding(table, scale, gamma)
     return Survey(
         scale=scale,
@@ -88,9 +90,8 @@ def survey(scale: float, gamma: float, bands: Iterable[Band] | None = None, devi
         worst=worst,
         worst_at=_numbers(table, worst_at),
         infinite=sum(band.infinite for band in found),
-        lost=sum(band.lost for band in found) + settled,
-        largest_lost=_numbers(table, max(gone, key=lambda pair: _square(table, pair))) if gone else None,
-        smallest_kept=_numbers(table, min(kept, key=lambda pair: _square(table, pair))) if kept else None,
+        lost=lost,
+        largest_lost=_numbers(table, longest) if longest else None,
         rounding=rounding,
         rounding_at=rounding_at,
     )
@@ -114,30 +115,71 @@ def _worst(table: Table, bands: list[Band]) -> Iterator[tuple[int, int]]:
         return
     for band in bands:
         if band.worst >= least:
-            for rows, columns, is_normal in blocks(table, band.number):
+            for rows, columns, is_normal, _ in blocks(table, band.number):
                 if is_normal:
-                    yield from _places(tangents(table, rows, columns) >= least, rows, columns)
+                    yield from _places(tangents(table, rows, columns).abs() >= least, rows, columns)
 
 
-def _extremes(table: Table, bands: list[Band]) -> tuple[set, set, int]:
-    """Pairs that may be the longest lost and the shortest kept one, and how many `near` ones are lost."""
-    longest = max(band.largest_lost for band in bands) * (1 - NEAR)
-    shortest = min(band.smallest_kept for band in bands) * (1 + NEAR)
-    gone, kept, settled = set(), set(), 0
+def _settled(table: Table, bands: list[Band]) -> int:
+    """How many of the pairs too close to the threshold lose their phase."""
+    lost = 0
     for band in bands:
-        if not (band.near or band.largest_lost >= max(longest, 0) or band.smallest_kept <= shortest < torch.inf):
-            continue
-        for rows, columns, is_normal in blocks(table, band.number):
-            if is_normal:
-                continue
-            lost, fine, near, square = judged(table, rows, columns)
-            gone.update(_places(lost & (square >= longest), rows, columns))
-            kept.update(_places(fine & (square <= shortest), rows, columns))
-            for pair in _places(near, rows, columns):
-                lost_after_all = _turn(table, pair) > Fraction(KEPT)
-                settled += lost_after_all
-                (gone if lost_after_all else kept).add(pair)
-    return gone, kept, settled
+        for rows, columns, is_normal, weight in blocks(table, band.number) if band.near else ():
+            if not is_normal:
+                found = tangents(table, rows, columns).abs()
+                near = (found > KEPT * (1 - NEAR)) & (found <= KEPT * (1 + NEAR))
+                lost += weight * sum(_turn(table, pair) > Fraction(KEPT) for pair in _places(near, rows, columns))
+    return lost
+
+
+def _largest_lost(table: Table, factor: float) -> tuple[int, int] | None:
+    """The longest phasor that loses its phase with finite outputs.
+
+    Its larger output a is below 2^-12: the other one is off by at most max(2^-25, u b), so that tan D < u from there
+    on. Rings of pairs are searched from there inwards, `factor` = |gamma| / S being what |(x, y)| is multiplied by; a
+    ring has a range of columns in each row.
+    """
+    longest: tuple[int, int] | None = None
+    squares = table.x[: table.first_infinite].double().square()
+    top = 2 * (2.0**-12 / factor) ** 2
+    while top >= float(squares[1]):
+        bottom = top * _RING
+        first, last = (torch.searchsorted(squares, edge - squares, right=True) for edge in (bottom, top))
+        first = torch.maximum(first, torch.arange(len(first), device=first.device))
+        for part in range(0, len(first), _ROWS):  # row r has the columns first[r] .. last[r] - 1
+            counts = (last - first)[part : part + _ROWS].clamp_min(0)
+            rows = torch.arange(len(counts), device=first.device).repeat_interleave(counts) + part
+            start = counts.cumsum(0) - counts
+            columns = torch.arange(len(rows), device=first.device) - start[rows - part] + first[rows]
+            found = _first_lost(table, rows, columns, squares)
+            longest = (
+                found if longest is None or (found and _length(table, found) > _length(table, longest)) else longest
+            )
+        if longest:
+            return longest
+        top = bottom
+    return None
+
+
+def _first_lost(table: Table, rows: Tensor, columns: Tensor, squares: Tensor) -> tuple[int, int] | None:
+    """The longest one of these pairs that loses its phase."""
+    (x, y), (a, b) = ((values[rows], values[columns]) for values in (table.x, table.a))
+    unsure = ~(((x * b - y * a) / (x * a + y * b)).abs() <= KEPT * (1 - NEAR))
+    rows, columns = rows[unsure], columns[unsure]
+    length = squares[rows] + squares[columns]
+    order = length.argsort(descending=True)
+    best: tuple[int, int] | None = None
+    for place in order.tolist():
+        pair = int(rows[place]), int(columns[place])
+        if best and float(length[place]) < float(_length(table, best)) * (1 - 2.0**-50):
+            return best
+        if _loses(table, pair) and (best is None or _length(table, pair) > _length(table, best)):
+            best = pair
+    return best
+
+
+def _loses(table: Table, pair: tuple[int, int]) -> bool:
+    return not any(table.a[list(pair)].tolist()) or _turn(table, pair) > Fraction(KEPT)
 
 
 def _places(mask: Tensor, rows: slice, columns: slice) -> Iterator[tuple[int, int]]:
@@ -149,7 +191,7 @@ def _numbers(table: Table, pair: tuple[int, int]) -> Pair:
     return tuple(Fraction(float(table.x[index])) for index in pair)
 
 
-def _square(table: Table, pair: tuple[int, int]) -> Fraction:
+def _length(table: Table, pair: tuple[int, int]) -> Fraction:
     return sum(entry**2 for entry in _numbers(table, pair))
 
 
