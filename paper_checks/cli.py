@@ -21,6 +21,7 @@ from paper_checks import (
     commands_exhaustive,
     commands_inspect,
     output,
+    routes,
     slugs,
 )
 from paper_checks import claims as ledger
@@ -44,6 +45,7 @@ Examples:
   paper-checks run
   paper-checks run eq5 18 18-rms --dtype fp16 --dtype bf16
   paper-checks run --jobs 2 --json results.json --html report.html
+  paper-checks run eq05 --provers exact,coq --verbose
   paper-checks run eq18 --json - | python -m json.tool
   paper-checks report --markdown > paper_checks.md
   paper-checks graph
@@ -76,7 +78,14 @@ def main_options(
 
 PaperOption = Annotated[Optional[str], typer.Option("--paper", metavar="NAME", help="Only this paper's claims.")]  # noqa: UP045
 File = Optional[str]  # noqa: UP045
-Integer = Annotated[str, typer.Option(metavar="N")]
+ProversOption = Annotated[
+    Optional[list[str]],  # noqa: UP045
+    typer.Option(
+        metavar="NAME,...",
+        help="Provers beside SymPy: sympy (no other), exact, smt, interval, coq; may be repeated.",
+        show_default="all",
+    ),
+]
 
 
 @app.command("list")
@@ -97,26 +106,31 @@ def show(
     paper: PaperOption = None,
     latex: Annotated[bool, typer.Option("--latex", help="Formulas as LaTeX.")] = False,
     json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    provers: ProversOption = None,
 ) -> None:
     """What one claim says and where, how it is derived, its verdict, the witness, what is true instead.
 
-    The verdict shown here rests on the symbolic evidence alone; `run` adds the measurements.
+    The routes are the provers that decide its statements, with the scope of each and where it does so. The verdict
+    shown here rests on the symbolic evidence alone; `run` adds the measurements.
     """
     if latex and json:
         raise UsageProblem("--latex", "--json beside it", "one of the two (the JSON has both forms of each formula)")
     claim = slugs.find(slug, [claim for each in _papers(paper) for claim in each.claims])
-    from paper_checks import derivation, run
+    from paper_checks import derivation, options, run
     from paper_checks.report import claim as report
-    from paper_checks.report import document
+    from paper_checks.report import document, terminal
 
-    result = run.run([claim])[0]
+    chosen, named = options.provers(provers or ())
+    with terminal.progress(len(run.tasks([claim], None, chosen))) as advance:
+        result = run.run([claim], None, 1, advance, chosen, named)[0]
     columns = shutil.get_terminal_size().columns - len(report.INDENT) if sys.stdout.isatty() else None
-    derivations = [] if result.errors else derivation.derive(claim, columns)
+    derivations = [] if result.broken else derivation.derive(claim, columns)
     if json:
         sys.stdout.write(document.dumps(report.as_data(result, derivations)))
     else:
         sys.stdout.write(report.as_text(result, derivations, latex))
-    raise typer.Exit(1 if result.problems else 0)
+    missing = set(named) & routes.absent([result]).keys()
+    raise typer.Exit(run.DIFFERS if result.problems else run.INCOMPLETE if missing else run.REPRODUCED)
 
 
 @app.command("run", epilog=EPILOG, short_help="Decide claims: one line a claim and a summary.")
@@ -134,12 +148,18 @@ def run_command(
     trials: Annotated[str, typer.Option(metavar="N", help="Random trials a cell of each numeric check.")] = "64",
     seed: Annotated[str, typer.Option(metavar="N", help="Seed of everything random.")] = "0",
     full: Annotated[bool, typer.Option("--full", help="Search deeper; takes longer.")] = False,
+    provers: ProversOption = None,
     jobs: Annotated[str, typer.Option(metavar="N", help="Worker processes.")] = "1",
+    verbose: Annotated[bool, typer.Option("--verbose", help="Print every row of evidence below its claim.")] = False,
     json: Annotated[File, typer.Option(metavar="FILE", help="Write JSON; - is standard output.")] = None,
     junit: Annotated[File, typer.Option(metavar="FILE", help="Write JUnit XML; - is standard output.")] = None,
     html: Annotated[File, typer.Option(metavar="FILE", help="Write an HTML page; - is standard output.")] = None,
 ) -> None:
-    """Decide claims: print one line a claim and a summary."""
+    """Decide claims: print one line a claim and a summary.
+
+    A prover that is not installed is shown as not run, and nothing is counted as decided by it. That changes the exit
+    status (to 3) only if --provers names it: the verdicts do not rest on it.
+    """
     from paper_checks import options, run
     from paper_checks.report import files
 
@@ -147,6 +167,7 @@ def run_command(
     papers = _papers(paper)
     chosen, named = _select(papers, slug or ())
     workers = integer("--jobs", jobs, 1, options.MOST_JOBS)
+    asking, by_name = options.provers(provers or ())
     asked = options.Request(device, tuple(dtype or ()), trials, seed, full)
     asked.check()
     outputs = output.open_outputs({"--json": json, "--junit": junit, "--html": html})
@@ -154,12 +175,12 @@ def run_command(
 
     from paper_checks.report import terminal
 
-    with terminal.progress(len(run.tasks(chosen, settings))) as advance:
-        results = run.run(chosen, settings, workers, advance)
+    with terminal.progress(len(run.tasks(chosen, settings, asking))) as advance:
+        results = run.run(chosen, settings, workers, advance, asking, by_name)
     seconds = time.perf_counter() - started
     files.write(outputs, results, papers, options.environment(settings, workers))
     table = sys.stderr if any(each.is_stdout for each in outputs.values()) else sys.stdout
-    terminal.print_table(results, table, seconds)
+    terminal.print_table(results, table, seconds, verbose)
     raise typer.Exit(run.status(results, named))
 
 
@@ -174,7 +195,7 @@ def report(
 ) -> None:
     """Render every claim, verdict and piece of evidence, without machine-dependent numbers.
 
-    Without --from, everything is decided first, on the CPU, with the default settings of `run`.
+    Without --from, everything is decided first, on the CPU, with the default settings of `run` and every prover.
     """
     if not markdown:
         raise UsageProblem("report", "no format", "--markdown")
@@ -190,8 +211,9 @@ def report(
         results = document.results_from(_read("--from", source), chosen, "--from", source)
     else:
         settings = options.Request(device="cpu").settings()
-        with terminal.progress(len(run.tasks(chosen, settings))) as advance:
-            results = run.run(chosen, settings, workers, advance)
+        asking, _ = options.provers(())
+        with terminal.progress(len(run.tasks(chosen, settings, asking))) as advance:
+            results = run.run(chosen, settings, workers, advance, asking)
     written.write(report_markdown.render(results, papers))
     for problem in (problem for result in results for problem in result.problems):
         typer.echo(f"paper-checks: {problem}", err=True)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 
 from numerics.measure import DTYPES, Settings
-from paper_checks import __version__
+from paper_checks import __version__, routes
+from paper_checks.evidence import SYMPY
 from paper_checks.usage import UsageProblem, integer
 
 DEVICES = ("auto", "cpu", "cuda")
@@ -22,6 +24,7 @@ ALIASES = {
 }
 MOST_TRIALS, MOST_JOBS = 10**6, 1024
 LARGEST_SEED = 2**63 - 1
+ALL = "all"
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,24 @@ def dtype(name: str) -> str:
     if short not in DTYPES:
         raise UsageProblem("--dtype", name, f"one of {', '.join((*DTYPES, *ALIASES))}")
     return short
+
+
+def provers(names: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The independent routes to ask, and those of them that were asked for by name.
+
+    Args:
+        names: what --provers was given, each one prover or several separated by commas; none means all. SymPy is
+            always asked, since the verdicts rest on it.
+
+    Raises:
+        UsageProblem: one of them is no prover.
+    """
+    given = [name.strip().lower() for entry in names for name in entry.split(",")] or [ALL]
+    for name in given:
+        if name not in (ALL, SYMPY, *routes.MODULES):
+            raise UsageProblem("--provers", name, f"one of {', '.join((ALL, SYMPY, *routes.MODULES))}")
+    named = tuple(route for route in routes.MODULES if route in given)
+    return (tuple(routes.MODULES) if ALL in given else named), named
 
 
 def _available(name: str) -> str:

@@ -8,25 +8,30 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
-from paper_checks import evidence
+from paper_checks import evidence, routes
 from paper_checks.claims import Claim
 from paper_checks.evidence import Collected, Evidence, Task
 from paper_checks.verdict import Verdict, decide
 
 REPRODUCED, DIFFERS, BAD_USAGE, INCOMPLETE = 0, 1, 2, 3
-Progress = Callable[[Task], None]
+Progress = Callable[[Task | str], None]
 
 
 @dataclass(frozen=True)
 class Result:
-    """A claim, its evidence, its verdict, and what went wrong while collecting the evidence."""
+    """A claim, its evidence, its verdict, and what went wrong while collecting the evidence.
+
+    `named` are the independent routes that were asked for by name.
+    """
 
     claim: Claim
     verdict: Verdict
     evidence: tuple[Evidence, ...] = ()
     errors: tuple[str, ...] = ()
+    named: tuple[str, ...] = ()
 
     @property
     def reason(self) -> str:
@@ -34,6 +39,12 @@ class Result:
         if self.verdict.verdict != "OPEN":
             return ""
         return self.claim.open or self.verdict.reason
+
+    @property
+    def broken(self) -> bool:
+        """Whether the module that derives the claim raised: nothing of it can be shown."""
+        module = Task(self.claim.paper, self.claim.slug, evidence.THEORY).module
+        return any(error.startswith(f"{module} raised") for error in self.errors)
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -47,42 +58,64 @@ class Result:
 
     @property
     def gaps(self) -> tuple[str, ...]:
-        """Evidence that was asked for and is not there; a claim that the ledger leaves open has none."""
+        """Evidence that was asked for and is not there; a claim that the ledger leaves open has none.
+
+        An independent route that is not installed is one only if it was asked for by name. What it leaves undecided is
+        none: a verdict does not rest on it.
+        """
         if self.claim.expected == "OPEN":
             return ()
-        missing = [row for row in self.evidence if row.status in ("undecided", "not run")]
-        return tuple(f"{self.claim.slug}: '{row.statement}' is {row.status} ({row.detail})" for row in missing)
+        own = [row for row in self.evidence if row.route not in evidence.ROUTES]
+        missing = [row for row in own if row.status in ("undecided", "not run")]
+        lines = [f"{self.claim.slug}: '{row.statement}' is {row.status} ({row.detail})" for row in missing]
+        absent = [(name, reason) for name, reason in routes.absent([self]).items() if name in self.named]
+        return (*lines, *(f"{self.claim.slug}: {name} was not run ({reason})" for name, reason in absent))
 
 
-def tasks(claims: Iterable[Claim], settings: Any) -> list[Task]:
-    """The evidence there is to collect for `claims`; without `settings`, the symbolic side alone."""
-    found = []
+def tasks(claims: Iterable[Claim], settings: Any, provers: Iterable[str] = ()) -> list[Task]:
+    """The evidence there is to collect for `claims`; without `settings`, the symbolic side and `provers` alone."""
+    found, provers = [], tuple(provers)
     for claim in claims:
         found.append(Task(claim.paper, claim.slug, evidence.THEORY))
+        found += [Task(claim.paper, claim.slug, evidence.THEORY, None, p, routes.MODULES[p]) for p in provers]
         if settings is not None:
             found.append(Task(claim.paper, claim.slug, evidence.NUMERICS, settings))
     return [task for task in found if evidence.exists(task.module)]
 
 
-def run(claims: Sequence[Claim], settings: Any = None, jobs: int = 1, progress: Progress | None = None) -> list[Result]:
+def run(
+    claims: Sequence[Claim],
+    settings: Any = None,
+    jobs: int = 1,
+    progress: Progress | None = None,
+    provers: Iterable[str] = (),
+    named: Iterable[str] = (),
+) -> list[Result]:
     """The verdict on each claim, in the order given.
 
     Args:
         claims: what to decide.
         settings: `numerics.measure.Settings`, or None to leave the numeric checks out.
         jobs: worker processes, of one thread each. The result does not depend on it.
-        progress: called with each task once its evidence is there.
+        progress: called with each task once its evidence is there, and with a text before a long stage.
+        provers: independent routes to ask as well, keys of `routes.MODULES`.
+        named: those of them that were asked for by name, so that one that is not installed is a gap.
     """
-    todo = tasks(claims, settings)
+    named = tuple(named)
+    todo = tasks(claims, settings, provers)
     collected: dict[tuple[str, str], list[Collected]] = {}
     done = {}
-    for task, found in _collect_all(todo, jobs):
+    here = [task for task in todo if task.route == "coq"]  # Coq checks all proofs at once: in one process
+    there = [task for task in todo if task.route != "coq"]
+    if here and progress:
+        progress("checking in Coq")
+    for task, found in chain(_collect_all(here, 1), _collect_all(there, jobs)):
         done[task] = found
         if progress:
             progress(task)
     for task in todo:
         collected.setdefault((task.paper, task.slug), []).append(done[task])
-    return [_result(claim, collected.get((claim.paper, claim.slug), ())) for claim in claims]
+    return [_result(claim, collected.get((claim.paper, claim.slug), ()), named) for claim in claims]
 
 
 def status(results: Iterable[Result], named: Iterable[Claim] = ()) -> int:
@@ -95,10 +128,10 @@ def status(results: Iterable[Result], named: Iterable[Claim] = ()) -> int:
     return REPRODUCED
 
 
-def _result(claim: Claim, collected: Iterable[Collected]) -> Result:
+def _result(claim: Claim, collected: Iterable[Collected], named: tuple[str, ...]) -> Result:
     rows = tuple(row for found in collected for row in found.rows)
     errors = tuple(error for found in collected for error in found.errors)
-    return Result(claim, decide(rows), rows, errors)
+    return Result(claim, decide(rows), rows, errors, named)
 
 
 def _collect_all(todo: list[Task], jobs: int) -> Iterator[tuple[Task, Collected]]:

@@ -7,8 +7,14 @@
 | PASS IF | every part is proved, under conditions the paper leaves out, each refuted when it is dropped |
 | PASS | every part is proved, and no condition is left out |
 
-Numeric rows never make a PASS and never unmake one. Where they disagree with a proof, that is a contradiction: the
-tool, or the proof, is wrong, and the run fails.
+These are SymPy's rows. The rows of independent routes and the numeric ones never make a PASS and never unmake one.
+Where one of them disagrees with a proof or a refutation, that is a contradiction: the tool, or the proof, is wrong, and
+the run fails. What a route leaves undecided, or was not run for, changes nothing.
+
+Two routes disagree about a statement if one of them proves it, or finds it true at every point tried, and the other one
+refutes it. A statement is known by its name and its text; a Coq theorem decides a part of its own, so it is held
+against all parts of that name together: a refutation disagrees if every one of them is proved, a proof if every one of
+them is refuted.
 """
 
 from __future__ import annotations
@@ -16,9 +22,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from paper_checks.evidence import CORRECTED, PRINTED, WITHOUT, Evidence
+from paper_checks.evidence import CORRECTED, PRINTED, ROUTES, WITHOUT, Evidence
 
 DECIDED = ("proved", "refuted", "undecided")
+HOLDS = {"proved": True, "consistent": True, "refuted": False}  # what a row of a route says of its statement
+COQ = "coq"
 
 
 @dataclass(frozen=True)
@@ -38,7 +46,8 @@ class Verdict:
 
 def decide(evidence: Iterable[Evidence]) -> Verdict:
     """The verdict that `evidence` supports."""
-    rows = tuple(evidence)
+    every = tuple(evidence)
+    rows = tuple(row for row in every if row.route not in ROUTES)
     printed = [row for row in rows if row.statement == PRINTED and row.status in DECIDED]
     dropped = [row for row in rows if row.statement.startswith(WITHOUT)]
     corrected = [row for row in rows if row.statement == CORRECTED and row.status in DECIDED]
@@ -48,8 +57,44 @@ def decide(evidence: Iterable[Evidence]) -> Verdict:
         conditions=tuple(dict.fromkeys(row.statement.removeprefix(WITHOUT) for row in dropped)),
         corrected=_text(corrected),
         reason=reason,
-        contradictions=tuple(_contradictions(rows)),
+        contradictions=(*_contradictions(rows), *map(_told, disagreements(every))),
     )
+
+
+def disagreements(evidence: Iterable[Evidence]) -> list[tuple[Evidence, Evidence]]:
+    """The pairs of rows in which two routes contradict each other."""
+    rows = [row for row in evidence if row.route is not None]
+    parts: dict[str, dict[str, list[Evidence]]] = {}
+    for row in (row for row in rows if row.route != COQ):
+        text = "" if WITHOUT in row.statement else row.text
+        parts.setdefault(row.statement, {}).setdefault(text, []).append(row)
+    found = []
+    for part in (part for texts in parts.values() for part in texts.values()):
+        found += [(a, b) for number, b in enumerate(part) for a in part[:number] if _opposite(a, b)]
+    for row in (row for row in rows if row.route == COQ):
+        others = list(parts.get(row.statement, {}).values())
+        if others and all(any(_opposite(other, row) for other in part) for part in others):
+            agree = any(_agree(other, row) for part in others for other in part)
+            found += [] if agree else [(next(other for other in others[0] if _opposite(other, row)), row)]
+    return found
+
+
+def _opposite(first: Evidence, second: Evidence) -> bool:
+    holds = {HOLDS.get(row.status) for row in (first, second)}
+    return first.route != second.route and holds == {True, False}
+
+
+def _agree(first: Evidence, second: Evidence) -> bool:
+    return first.status in HOLDS and HOLDS[first.status] == HOLDS.get(second.status)
+
+
+def _told(pair: tuple[Evidence, Evidence]) -> str:
+    first, second = (f"{row.route} says {row.status} ({'; '.join(filter(None, _grounds(row)))})" for row in pair)
+    return f"two routes disagree about '{pair[1].statement}': {first}, but {second}"
+
+
+def _grounds(row: Evidence) -> tuple[str, ...]:
+    return row.text, row.scope, row.detail if row.detail != row.text else "", row.place
 
 
 def _verdict(printed: list[Evidence], dropped: list[Evidence]) -> tuple[str, str]:

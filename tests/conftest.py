@@ -16,7 +16,7 @@ from types import SimpleNamespace
 import pytest
 from joblib.externals.loky import get_reusable_executor
 
-from paper_checks import claims, cli, evidence
+from paper_checks import claims, cli, evidence, routes
 
 _NUMBER = itertools.count()
 
@@ -130,13 +130,23 @@ class Toy:
         (self.directory / "claims").mkdir(exist_ok=True)
         (self.directory / "claims" / f"{name}.toml").write_text(text, encoding="utf-8")
 
+    def write_route(self, route: str, *found: str) -> None:
+        """An independent route; each finding is given as the arguments of `Finding` after the route."""
+        name = f"{self.theory}_{route}"
+        lines = "".join(f"    yield Finding({route!r}, {arguments})\n" for arguments in found)
+        (self.directory / f"{name}.py").write_text(
+            f"from theory.routes.finding import Finding\ndef findings(module):\n    yield from ()\n{lines}"
+        )
+        routes.MODULES[route] = name
+
     def driver(self, prelude: str = "") -> list[str]:
         """The command that runs this paper's `paper-checks` in a process of its own, after a prelude in Python."""
         code = (
             f"import sys, pathlib; sys.path.insert(0, {str(self.directory)!r})\n"
-            "from paper_checks import claims, evidence, __main__\n"
+            "from paper_checks import claims, evidence, routes, __main__\n"
             f"claims.DIRECTORY = pathlib.Path({str(self.directory)!r}) / 'claims'\n"
             f"evidence.THEORY, evidence.NUMERICS = {self.theory!r}, {self.numerics!r}\n"
+            f"routes.MODULES = {routes.MODULES!r}\n"
         )
         return [sys.executable, "-c", f"{code}{prelude}\n__main__.main()\n"]
 
@@ -162,6 +172,7 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Toy]:
     monkeypatch.setattr(claims, "DIRECTORY", tmp_path / "claims")
     monkeypatch.setattr(evidence, "THEORY", paper.theory)
     monkeypatch.setattr(evidence, "NUMERICS", paper.numerics)
+    monkeypatch.setattr(routes, "MODULES", {})  # the real routes do not know the toy's statements
     yield paper
     get_reusable_executor().shutdown(kill_workers=True)  # workers keep the import path that they were started with
 

@@ -92,7 +92,8 @@ def test_a_dash_leaves_standard_output_to_the_json(toy, command):
     found = command("run", *QUICK, "--json", "-")
     document = found.json()
     assert document["schema_version"] == 1
-    assert document["summary"] == {"PASS": 1, "PASS IF": 1, "FAIL": 1, "OPEN": 1}
+    counts = {"PASS": 1, "PASS IF": 1, "FAIL": 1, "OPEN": 1}
+    assert document["summary"] == {**counts, "routes": {"1": 3, "2": 0, "3": 0}, "not_run": {}}
     assert "4 claims" in found.err
 
 

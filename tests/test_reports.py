@@ -19,7 +19,7 @@ from paper_checks.verdict import decide
 QUICK = ("--device", "cpu", "--dtype", "fp32")
 ROW_FIELDS = [
     *("kind", "statement", "status", "scope", "witness", "trials", "worst_error_over_bound"),
-    *("dtype", "device", "seed", "seconds", "detail"),
+    *("dtype", "device", "seed", "seconds", "detail", "route", "text", "place"),
 ]
 CLAIM_FIELDS = {"slug", "paper", "source", "statement", "verdict", "conditions", "corrected", "evidence"}
 VOID = {"meta", "br", "link", "img", "hr", "input"}

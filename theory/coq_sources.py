@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -73,6 +73,7 @@ def read(folder: Path = SOURCES) -> dict[str, str]:
     return {path.stem: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.v"))}
 
 
+@lru_cache(maxsize=512)
 def without_comments(text: str) -> str:
     """The text with comments (which nest) blanked out, line breaks kept."""
     depth, kept = 0, []

@@ -6,6 +6,7 @@ import dataclasses
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 
+from paper_checks import routes
 from paper_checks.derivation import Derivation, Line
 from paper_checks.report import words
 from paper_checks.report.document import claim_data
@@ -53,9 +54,10 @@ def _derivations(derivations: Sequence[Derivation], latex: bool) -> Iterator[str
 
 def _tail(result: Result) -> Iterator[str]:
     verdict = result.verdict
+    yield from _routes(result)
     for row in result.evidence:
         if row.witness:
-            yield from ("", f"witness against '{row.statement}':")
+            yield from ("", f"witness against '{row.statement}' ({words.PROVERS.get(row.route, row.kind)}):")
             yield from (f"    {line}" for line in witness_lines(row.witness))
     yield from ("", f"verdict: {verdict.verdict}")
     yield from (f"  condition: {condition}" for condition in verdict.conditions)
@@ -64,6 +66,22 @@ def _tail(result: Result) -> Iterator[str]:
     if result.reason:
         yield f"  open: {result.reason}"
     yield from (f"WRONG  {problem}" for problem in result.problems)
+
+
+def _routes(result: Result) -> Iterator[str]:
+    """One line for each row of each prover: which, what came out, how far it reaches, where, about what."""
+    rows = [row for row in result.evidence if row.route is not None]
+    if not rows:
+        return
+    cells = [(words.PROVERS[row.route], row.status, row.scope or "-", row.place or "-") for row in rows]
+    widths = [max(len(line[column]) for line in cells) for column in range(len(cells[0]))]
+    yield from ("", f"routes: {words.routes_of(result)}" if words.routes_of(result) else "routes:")
+    for row, line in zip(rows, cells, strict=True):
+        theorem = row.detail if row.route == "coq" and row.detail.startswith("theorem ") else ""
+        padded = "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True))
+        yield f"  {padded}  {words.named(row)}" + (f" ({theorem})" if theorem else "")
+    for prover, reason in routes.absent([result]).items():
+        yield f"  {prover}: not run ({reason})"
 
 
 def _formula(line: Line, latex: bool) -> Iterator[str]:

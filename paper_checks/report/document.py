@@ -4,7 +4,17 @@ Only standard JSON is written. A number that JSON lacks becomes the string "NaN"
 `float(...)` and JavaScript's `Number(...)` read back; null means that a field does not apply. Two runs with the same
 seed, device and versions differ in `environment` and `seconds` alone.
 
-Beside the fields of the schema, `problems` lists what makes a run fail, and `reason` says why a claim is OPEN.
+Beside the verdicts, `summary` counts in `routes` the claims that one, two, and three or more routes decide
+(`paper_checks.routes`), and names in `not_run` the provers that are not there, with the reason. `problems` lists what
+makes a run fail, `reason` says why a claim is OPEN, and `routes` of a claim is the least number of routes that decide
+one of its statements. In a row of evidence
+
+    kind    is `symbolic` (SymPy's proof), `exact` (SymPy's refutation, or the route of that name), `smt`, `interval`,
+            `coq`, or the kind of measurement
+    route   is `sympy`, `exact`, `smt`, `interval` or `coq`, null for a measurement
+    text    is the text of the statement, which tells apart the parts of one name; for Coq the part that its theorem
+            decides, "" if that is all of it
+    place   is "file:line" of the statement, or of what an independent route decides it by; "" for a measurement
 """
 
 from __future__ import annotations
@@ -15,6 +25,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
+from paper_checks import routes
 from paper_checks.claims import VERDICTS, Claim
 from paper_checks.evidence import Evidence
 from paper_checks.run import Result
@@ -29,7 +40,7 @@ def document(results: Sequence[Result], environment: Mapping) -> dict:
     return {
         "schema_version": SCHEMA_VERSION,
         "environment": dict(environment),
-        "summary": summary(results),
+        "summary": {**summary(results), "routes": routes.counts(results), "not_run": routes.absent(results)},
         "problems": [problem for result in results for problem in result.problems],
         "claims": [claim_data(result) for result in results],
     }
@@ -47,6 +58,7 @@ def claim_data(result: Result) -> dict:
         "conditions": list(verdict.conditions),
         "corrected": verdict.corrected,
         "reason": result.reason or None,
+        "routes": routes.fewest(result.evidence),
         "evidence": [dataclasses.asdict(row) for row in result.evidence],
     }
 

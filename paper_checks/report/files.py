@@ -30,7 +30,7 @@ def _junit(results: Sequence[Result], papers: Sequence[Paper], environment: Mapp
 def _html(results: Sequence[Result], papers: Sequence[Paper], environment: Mapping) -> str:
     from paper_checks.report import html
 
-    sound = [result.claim for result in results if not result.errors]
+    sound = [result.claim for result in results if not result.broken]
     formulas = {(claim.paper, claim.slug): derivation.formulas(claim) for claim in sound}
     return html.render(results, papers, environment, formulas)
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from paper_checks import routes
 from paper_checks.claims import Paper
 from paper_checks.derivation import Line
 from paper_checks.report import claim as claim_report
@@ -33,8 +34,11 @@ def render(
         papers=[(paper, own) for paper, own in by_paper if own],
         summary=summary(results),
         counts=words.counts(results),
-        problems=[problem for result in results for problem in result.problems],
-        gaps=[gap for result in results for gap in result.gaps],
+        counted_routes=words.counted_routes(results),
+        absent=routes.absent(results),
+        routes_of=words.routes_of,
+        problems=words.grouped((result.claim.slug, text) for result in results for text in result.problems),
+        gaps=words.grouped((result.claim.slug, text) for result in results for text in result.gaps),
         environment=environment,
         formulas=formulas,
         strongest=words.strongest,

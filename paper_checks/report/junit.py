@@ -2,7 +2,9 @@
 
 A case passes when the evidence gives the verdict that the ledger records; a FAIL that was expected is reproduced and
 so passes, with its verdict named. An OPEN claim, and one whose evidence is incomplete, is skipped, never passed.
-A regression or a contradiction is a failure, and a module that raised is an error.
+A regression or a contradiction is a failure, and a module that raised is an error. The provers that decide a claim are
+its property `routes`; one that is not installed is the property `NAME not run`, and makes the case skipped only if it
+was asked for by name.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import re
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 
+from paper_checks import routes
 from paper_checks.report import words
 from paper_checks.run import Result
 
@@ -35,7 +38,13 @@ def _case(result: Result) -> ET.Element:
     claim, verdict = result.claim, result.verdict
     case = ET.Element("testcase", classname=claim.paper, name=claim.slug, time=f"{_seconds(result):.3f}")
     properties = ET.SubElement(case, "properties")
-    for name, value in (("verdict", verdict.verdict), ("source", claim.source), ("evidence", words.strongest(result))):
+    for name, value in (
+        ("verdict", verdict.verdict),
+        ("source", claim.source),
+        ("evidence", words.strongest(result)),
+        ("routes", words.routes_of(result)),
+        *((f"{prover} not run", reason) for prover, reason in routes.absent([result]).items()),
+    ):
         ET.SubElement(properties, "property", name=name, value=_clean(value))
     if result.errors:
         ET.SubElement(case, "error", message=_clean(result.errors[0])).text = _clean("\n".join(result.problems))

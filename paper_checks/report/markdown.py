@@ -1,7 +1,8 @@
 """The ledger as Markdown: every claim with its verdict and its evidence, and no number that depends on the machine.
 
 Times and measured ratios are left out; a numeric row says "consistent" or "violated", its scope and dtypes. Where the
-measurements were made is said once, for all of them.
+measurements were made is said once, for all of them. What independent routes say stands beside SymPy's row for the same
+statement; Coq's theorems, which decide parts of their own, beside the first row of that name.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from paper_checks.claims import Paper
-from paper_checks.evidence import Evidence
+from paper_checks.evidence import ROUTES, Evidence
 from paper_checks.report import words
 from paper_checks.run import Result
 
@@ -30,7 +31,9 @@ Written by `paper-checks report --markdown`.
 def render(results: Sequence[Result], papers: Sequence[Paper]) -> str:
     """The whole ledger as Markdown text."""
     devices = sorted({row.device for result in results for row in result.evidence if row.device})
-    parts = [INTRODUCTION, words.counts(results) + ".\n", f"Measured on: {', '.join(devices) or 'nothing'}.\n"]
+    counted = words.counted_routes(results).replace("routes: ", "Routes (provers that decide a claim): ")
+    measured = f"Measured on: {', '.join(devices) or 'nothing'}"
+    parts = [INTRODUCTION, *(f"{line}.\n" for line in (words.counts(results), counted, measured))]
     for paper in papers:
         own = [result for result in results if result.claim.paper == paper.name]
         if own:
@@ -67,23 +70,28 @@ def _claim(result: Result) -> Iterator[str]:
     if result.reason:
         yield from ("", f"Open: {_text(result.reason)}.")
     if result.evidence:
-        yield from ("", "| statement | evidence | scope |", "|---|---|---|")
+        yield from ("", "| statement | evidence | scope | other routes |", "|---|---|---|---|")
         yield from _rows(result.evidence)
 
 
 def _rows(evidence: Sequence[Evidence]) -> Iterator[str]:
-    """One line a row; numeric rows that differ only in dtype share a line."""
-    lines: dict[tuple[str, str, str], list[str]] = {}
-    for row in evidence:
+    """One line a row, with what other routes say; numeric rows that differ only in dtype share a line."""
+    lines: dict[tuple[str, str, str, str], list[str]] = {}
+    shown: list[Evidence] = []
+    for row in (row for row in evidence if row.route not in ROUTES):
+        besides = words.besides(row, evidence) if row.route else []
+        shown += besides
         says, scope = f"{row.kind}: {row.status}", row.scope
         if row.kind == "exact" and row.witness:
             says, scope = f"exact: refuted, {words.failing_side(row.witness)}", words.point(row.witness)
-        dtypes = lines.setdefault((_named(row), says, scope), [])
+        dtypes = lines.setdefault((_named(row), says, scope, words.findings(besides)), [])
         if row.dtype and row.dtype not in dtypes:
             dtypes.append(row.dtype)
-    for (statement, says, scope), dtypes in lines.items():
+    for (statement, says, scope, others), dtypes in lines.items():
         where = f"{scope}; {', '.join(dtypes)}" if dtypes else scope
-        yield f"| {_cell(statement)} | {_cell(says)} | {_cell(where)} |"
+        yield f"| {_cell(statement)} | {_cell(says)} | {_cell(where)} | {_cell(others)} |"
+    for row in (row for row in evidence if row.route in ROUTES and row not in shown):
+        yield f"| {_cell(words.named(row))} | | | {_cell(words.findings([row]))} |"
 
 
 def _named(row: Evidence) -> str:

@@ -13,7 +13,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from paper_checks.evidence import PRINTED, Task
+from paper_checks import routes
+from paper_checks.evidence import PRINTED, Evidence, Task
 from paper_checks.report import words
 from paper_checks.run import Result
 
@@ -29,8 +30,8 @@ def console(stream: TextIO) -> Console:
     return Console(file=stream, width=width, highlight=False, markup=False, emoji=False)
 
 
-def print_table(results: Sequence[Result], stream: TextIO, seconds: float) -> None:
-    """The table, the counts, and, last, everything that is wrong."""
+def print_table(results: Sequence[Result], stream: TextIO, seconds: float, verbose: bool = False) -> None:
+    """The table, with every row of evidence if it is verbose, the counts, and, last, everything that is wrong."""
     out = console(stream)
     widths = _widths(results, out.width)
     out.print(_line(HEADER, widths, "bold"))
@@ -40,27 +41,48 @@ def print_table(results: Sequence[Result], stream: TextIO, seconds: float) -> No
             indent = " " * (widths[0] + 2)
             for line in textwrap.wrap(note, max(20, out.width - len(indent)), break_long_words=False):
                 out.print(Text(indent + line, style="dim"), soft_wrap=True)
+        for row in result.evidence if verbose else ():
+            out.print(Text("  " + evidence_line(row), style="dim"), soft_wrap=True)
     out.print()
     out.print(Text(LEGEND, style="dim"))
+    out.print(Text(words.counted_routes(results)))
+    if lonely := routes.alone(results):
+        out.print(Text(f"one route only: {', '.join(lonely)}"), soft_wrap=True)
+    for prover, reason in routes.absent(results).items():
+        out.print(Text(f"{prover}: not run, which is not a pass ({reason})", style="yellow"), soft_wrap=True)
     out.print(Text(f"{words.counts(results)}  ({seconds:.0f} s)", style="bold"))
-    for gap in (gap for result in results for gap in result.gaps):
+    for gap in words.grouped((result.claim.slug, gap) for result in results for gap in result.gaps):
         out.print(Text(f"INCOMPLETE  {gap}", style="yellow"))
-    for problem in (problem for result in results for problem in result.problems):
+    for problem in words.grouped((result.claim.slug, problem) for result in results for problem in result.problems):
         out.print(Text(f"WRONG  {problem}", style="bold red"))
+
+
+def evidence_line(row: Evidence) -> str:
+    """One row of evidence: by what, what came out, for which statement, how far it reaches, and the rest."""
+    detail = "" if row.detail == row.text else row.detail.removeprefix(f"{row.text}: ")
+    measured = ", ".join(filter(None, (row.dtype, row.device)))
+    ratio = words.ratio(row.worst_error_over_bound)
+    rest = (row.scope, detail, measured, ratio and f"error/bound {ratio}", row.place)
+    head = (f"{row.route or row.kind:11}", f"{row.status:10}", words.named(row))
+    return "  ".join((*head, *(f"[{part}]" for part in rest if part)))
 
 
 @contextmanager
 def progress(total: int) -> Iterator:
     """A progress bar on standard error, or nothing where that is no terminal; yields what to call after each task."""
     if not sys.stderr.isatty():
-        yield lambda task: None
+        yield lambda done: None
         return
     columns = (TextColumn("{task.description:20}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         shown = bar.add_task("deciding", total=total)
 
-        def advance(task: Task) -> None:
-            bar.update(shown, advance=1, description=task.slug)
+        def advance(done: Task | str) -> None:
+            """A task is done, or a stage that has this name begins."""
+            if isinstance(done, str):
+                bar.update(shown, description=done)
+            else:
+                bar.update(shown, advance=1, description=done.slug)
 
         yield advance
 

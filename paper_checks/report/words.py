@@ -7,13 +7,15 @@ import operator
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
+from paper_checks import routes
 from paper_checks.claims import VERDICTS
-from paper_checks.evidence import CORRECTED, PRINTED, Evidence
+from paper_checks.evidence import CORRECTED, PRINTED, ROUTES, WITHOUT, Evidence
 from paper_checks.report.document import summary
 from paper_checks.run import Result
 
 MEASURED = ("consistent", "violated")
 RELATIONS = {"=": operator.eq, "<=": operator.le, "<": operator.lt, ">=": operator.ge, ">": operator.gt}
+PROVERS = {"sympy": "SymPy", "exact": "exact", "smt": "SMT", "interval": "interval", "coq": "Coq"}
 STRENGTH = ("refuted", "proved", "violated", "consistent", "undecided", "not run")
 
 
@@ -21,7 +23,8 @@ def strongest(result: Result) -> str:
     """The printed statement's strongest row with its scope; for an open claim, why it is open."""
     if result.verdict.verdict == "OPEN":
         return result.reason
-    row = min((r for r in result.evidence if r.statement == PRINTED), key=lambda r: STRENGTH.index(r.status))
+    rows = (row for row in result.evidence if row.statement == PRINTED and row.route not in ROUTES)
+    row = min(rows, key=lambda r: STRENGTH.index(r.status))
     if row.status == "refuted" and row.witness:
         return refutation(row.witness)
     return f"{row.status}: {row.scope}" if row.scope else row.status
@@ -90,3 +93,61 @@ def counts(results: Sequence[Result]) -> str:
     found = summary(results)
     listed = ", ".join(f"{found[verdict]} {verdict}" for verdict in VERDICTS)
     return f"{len(results)} claim{'s' if len(results) != 1 else ''}: {listed}"
+
+
+def counted_routes(results: Sequence[Result]) -> str:
+    """How many claims are decided by one, two, and three or more routes."""
+    found = routes.counts(results)
+    return f"routes: {found['1']} claims with one, {found['2']} with two, {found['3']} with three or more"
+
+
+def routes_of(result: Result) -> str:
+    """The routes that decide each of the claim's statements, such as "as printed: SymPy, Coq"."""
+    found = routes.deciding(result.evidence).items()
+    return "; ".join(f"{name}: {', '.join(PROVERS[p] for p in PROVERS if p in by) or 'none'}" for name, by in found)
+
+
+def besides(row: Evidence, evidence: Sequence[Evidence]) -> list[Evidence]:
+    """What independent routes say about the statement of one of SymPy's rows.
+
+    Coq's theorems decide parts of their own; they stand beside the first row of that name.
+    """
+    own = [other for other in evidence if other.statement == row.statement and other.route is not None]
+    first = next((other for other in own if other.route not in ROUTES), None)
+    same = [other for other in own if other.text == row.text or WITHOUT in row.statement]
+    return [
+        *(other for other in same if other.route in ROUTES and other.route != "coq"),
+        *(other for other in own if other.route == "coq" and row is first),
+    ]
+
+
+def findings(rows: Iterable[Evidence]) -> str:
+    """Rows of independent routes on one line, such as "SMT: proved, P <= 3; Coq: proved, every P (eq18_bound)"."""
+    grouped: dict[tuple[str, str], list[Evidence]] = {}
+    for row in rows:
+        grouped.setdefault((row.route, row.status), []).append(row)
+    return "; ".join(_found(PROVERS[route], status, own) for (route, status), own in grouped.items())
+
+
+def _found(prover: str, status: str, rows: Sequence[Evidence]) -> str:
+    scopes = dict.fromkeys(row.scope for row in rows if row.scope)
+    theorems = [row.detail.removeprefix("theorem ") for row in rows if row.detail.startswith("theorem ")]
+    return f"{prover}: {', '.join((status, *scopes))}" + (f" ({', '.join(theorems)})" if theorems else "")
+
+
+def named(row: Evidence) -> str:
+    """A row's statement, with its text where that says more."""
+    return f"{row.statement}: {row.text}" if row.text else row.statement
+
+
+def grouped(lines: Iterable[tuple[str, str]], most: int = 3) -> list[str]:
+    """(slug, text) pairs as lines; claims about which the same is said share one, the first few by name."""
+    slugs: dict[str, list[str]] = {}
+    for slug, text in lines:
+        slugs.setdefault(text.removeprefix(f"{slug}: "), []).append(slug)
+    return [f"{_listed(found, most)}: {text}" for text, found in slugs.items()]
+
+
+def _listed(names: Sequence[str], most: int) -> str:
+    rest = len(names) - most
+    return ", ".join(names) if rest < 2 else f"{', '.join(names[:most])} and {rest} more"
