@@ -130,12 +130,13 @@ class Toy:
         (self.directory / "claims").mkdir(exist_ok=True)
         (self.directory / "claims" / f"{name}.toml").write_text(text, encoding="utf-8")
 
-    def write_route(self, route: str, *found: str) -> None:
-        """An independent route; each finding is given as the arguments of `Finding` after the route."""
+    def write_route(self, route: str, *found: str, slug: str = "eq01") -> None:
+        """An independent route; each finding about the claim is given as the arguments of `Finding` after the route."""
         name = f"{self.theory}_{route}"
-        lines = "".join(f"    yield Finding({route!r}, {arguments})\n" for arguments in found)
+        lines = "".join(f"        yield Finding({route!r}, {arguments})\n" for arguments in found)
         (self.directory / f"{name}.py").write_text(
-            f"from theory.routes.finding import Finding\ndef findings(module):\n    yield from ()\n{lines}"
+            "from theory.routes.finding import Finding\n"
+            f"def findings(module):\n    if module.__name__.endswith({slug!r}):\n        yield from ()\n{lines}"
         )
         routes.MODULES[route] = name
 
