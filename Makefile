@@ -48,10 +48,10 @@ $(VENV)/created:
 $(VENV)/installed: $(VENV)/created pyproject.toml constraints.txt
 	@echo "installing (the first time this takes a few minutes)"
 	@$(PIP) --quiet pip setuptools # the pip that comes with Python may be too old to resolve this in minutes
-	@$(PIP) --no-build-isolation --editable .
+	@$(PIP) --no-build-isolation --editable '.[provers]'
 	@touch $@
 
 $(VENV)/installed-dev: $(VENV)/installed
 	@echo "installing the tools for the tests"
-	@$(PIP) --no-build-isolation --editable '.[dev,notebooks]'
+	@$(PIP) --no-build-isolation --editable '.[dev,notebooks,provers]'
 	@touch $@

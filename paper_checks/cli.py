@@ -33,9 +33,9 @@ BROKEN_PIPE = 128 + 13
 EPILOG = """\b
 Exit status:
   0    every verdict is the one the ledger records
-  1    a verdict differs, evidence contradicts itself, or a check raised an error
+  1    a verdict differs, evidence contradicts itself, a check raised an error, or Coq refuses a proof
   2    bad usage or bad input
-  3    incomplete: part of what was requested could not be run or decided
+  3    incomplete: part of what was requested could not be run or decided, such as a prover named by --provers
   130  interrupted
 
 \b

@@ -46,6 +46,9 @@ def _end(status: int) -> None:
         multiprocessing = sys.modules.get("multiprocessing")
         for worker in multiprocessing.active_children() if multiprocessing else ():
             os.kill(worker.pid, signal.SIGKILL)
+        coq = sys.modules.get("theory.coq_build")
+        for process in tuple(getattr(coq, "RUNNING", ())):
+            process.kill()
         if sys.stderr.isatty():
             os.write(2, SHOW_CURSOR)
     finally:

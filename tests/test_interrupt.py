@@ -98,6 +98,25 @@ def test_sigterm_leaves_no_file_behind(toy):
     assert seconds < 1 and list(toy.directory.glob("*x.json*")) == []
 
 
+def test_ctrl_c_ends_coq_as_well(toy):
+    """A stand-in for coqc that no Ctrl-C stops must not outlive the run."""
+    coqc = toy.directory / "coqc"
+    coqc.write_text(f"#!/bin/sh\ntrap '' INT\ntouch {toy.directory / 'started'}\nexec sleep 60\n")
+    coqc.chmod(0o755)
+    (toy.directory / "slow_proof.py").write_text(
+        "import pathlib\nfrom theory.coq_build import Clock, compile_file\n"
+        "def findings(module):\n    yield compile_file('Slow', pathlib.Path(__file__).parent, Clock.of(60))\n"
+    )
+    path = f"{toy.directory}{os.pathsep}{os.environ['PATH']}"
+    prelude = f"import os; os.environ['PATH'] = {path!r}; routes.MODULES['coq'] = 'slow_proof'"
+    process, _, out, err = interrupt(toy, SLEEPS, [], signal.SIGINT, prelude)
+    assert (process.returncode, out, err) == (130, "", "")
+    with pytest.raises(ProcessLookupError):
+        for _ in range(50):
+            os.killpg(process.pid, 0)
+            time.sleep(0.1)
+
+
 @pytest.mark.parametrize("library", ["typer", "torch", "rich", "sympy"])
 def test_ctrl_c_while_a_library_is_imported(toy, library):
     prelude = NEVER_IMPORTED.format(library=library, started=str(toy.directory / "started"))

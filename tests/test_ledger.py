@@ -1,5 +1,6 @@
 """The whole run, as a reader makes it: the verdicts, their grounds, and the ledger that is kept in the repository."""
 
+import importlib
 import json
 import subprocess
 import sys
@@ -7,6 +8,11 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+
+from paper_checks import evidence
+from paper_checks.evidence import Task
+from theory.coq_twins import PROVED, Result
+from theory.routes import kernel
 
 ROOT = Path(__file__).parents[1]
 
@@ -88,7 +94,28 @@ def test_another_run_in_two_processes_gives_the_same_json(results, tmp_path):
     assert without_machine(tmp_path / "again.json") == without_machine(results[0])
 
 
-def test_the_ledger_in_the_repository_is_what_a_run_writes(results):
-    fresh = paper_checks("report", "--markdown", "--from", results[0])
+@pytest.fixture(scope="module")
+def with_coq(results, tmp_path_factory):
+    """The JSON file as it is with Coq installed: its theorems stand in the sources, accepted or not yet checked."""
+    data = json.loads(results[0].read_text())
+    for claim in data["claims"]:
+        if not evidence.exists(name := Task(claim["paper"], claim["slug"], evidence.THEORY).module):
+            continue
+        rows = [row for row in claim["evidence"] if row["route"] == "coq"]
+        found = kernel.findings(importlib.import_module(name), Result(PROVED, ""))
+        for row, finding in zip(rows, found, strict=True):
+            assert row["status"] in (finding.status, "not run")
+            row.update(status=finding.status, detail=finding.detail)
+    path = tmp_path_factory.mktemp("run") / "with_coq.json"
+    path.write_text(json.dumps(data))
+    return path
+
+
+def test_no_prover_but_coq_may_be_missing(results):
+    assert json.loads(results[0].read_text())["summary"]["not_run"].keys() <= {"coq"}
+
+
+def test_the_ledger_in_the_repository_is_what_a_run_writes(with_coq):
+    fresh = paper_checks("report", "--markdown", "--from", with_coq)
     assert (fresh.returncode, fresh.stderr) == (0, "")
     assert (ROOT / "paper_checks.md").read_text(encoding="utf-8") == fresh.stdout

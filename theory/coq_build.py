@@ -26,6 +26,8 @@ JOBS = min(4, os.cpu_count() or 1)
 MANIFEST = "compiled.json"
 AXIOMS = "Axioms"  # the generated file that prints what the theorems rest on
 
+RUNNING: set[subprocess.Popen] = set()  # what has to be ended with this process, if that is ended at once
+
 _PLACE = re.compile(r'^File "\./(?P<file>[^"]+)", line (?P<line>\d+).*?:$', re.MULTILINE)
 
 
@@ -84,7 +86,7 @@ def compile_file(module: str, folder: Path, clock: Clock) -> Failure | str:
     """What Coq prints while it compiles one module of the folder, or why it does not."""
     command = ["coqc", "-q", "-Q", ".", LIBRARY, f"{module}.v"]
     try:
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=clock.left)
+        done = _call(command, folder, clock)
     except subprocess.TimeoutExpired:
         return Failure(f"{module}.v", "stopped at the time limit")
     if done.returncode == 0:
@@ -94,6 +96,19 @@ def compile_file(module: str, folder: Path, clock: Clock) -> Failure | str:
         return Failure(f"{module}.v", " ".join(done.stderr.split()) or f"coqc ended with status {done.returncode}")
     last = places[-1]
     return Failure(f"{last['file']}:{last['line']}", " ".join(done.stderr[last.end() :].split()))
+
+
+def _call(command: list[str], folder: Path, clock: Clock) -> subprocess.CompletedProcess[str]:
+    """Run a command in the folder, at the latest until the clock's end; `subprocess.TimeoutExpired` after that."""
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=folder, stdout=pipe, stderr=pipe, text=True) as process:
+        RUNNING.add(process)
+        try:
+            out, err = process.communicate(timeout=clock.left)
+        finally:
+            process.kill()
+            RUNNING.discard(process)
+    return subprocess.CompletedProcess(command, process.returncode, out, err)
 
 
 def digests(sources: Mapping[str, str], release: str) -> dict[str, str]:
@@ -158,7 +173,7 @@ def recheck(sources: Mapping[str, str], folder: Path, clock: Clock) -> Failure |
     modules = [argument for module in order(sources) for argument in ("-norec", f"{LIBRARY}.{module}")]
     command = ["coqchk", "-silent", "-Q", ".", LIBRARY, *modules]
     try:
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=clock.left)
+        done = _call(command, folder, clock)
     except subprocess.TimeoutExpired:
         return Failure("coqchk", "stopped at the time limit")
     return None if done.returncode == 0 else Failure("coqchk", " ".join((done.stderr or done.stdout).split()))
