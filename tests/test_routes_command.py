@@ -29,7 +29,7 @@ def test_run_counts_the_routes_and_names_the_claims_that_have_one(toy, command):
     found = command("run", "1", *QUICK, "--json", "-")
     assert found.status == 0
     assert found.json()["summary"]["routes"] == {"1": 0, "2": 1, "3": 0}
-    assert "routes: 0 claims with one, 1 with two, 0 with three or more" in found.err
+    assert "claims by routes: 0 with one, 1 with two, 0 with three or more" in found.err
     found = command("run", *QUICK)
     assert found.status == 0 and "one route only: eq02, eq02-rms\n" in found.out
 
@@ -68,7 +68,7 @@ def test_a_doctored_model_is_reported_and_fails_the_run(toy, command):
     assert found.status == 1
     for part in ("WRONG eq01: two routes disagree", "sympy says proved", "smt says refuted", "solver.py:7"):
         assert part in squeezed(found.out)
-    assert "0 claims with one, 0 with two" in found.out  # a disputed statement is decided by neither
+    assert "0 with one, 0 with two" in found.out  # a disputed statement is decided by neither
 
 
 @pytest.mark.parametrize("status", ["proved", "consistent"])
@@ -82,7 +82,7 @@ def test_a_prover_that_is_not_there_is_shown_and_is_no_pass(toy, command):
     toy.write_route("coq", EQ01 + "'not run', 'every P', 'install coq'")
     found = command("run", "1", *QUICK)
     assert found.status == 0 and "coq: not run, which is not a pass (install coq)" in found.out
-    assert "1 claims with one" in found.out
+    assert "claims by routes: 1 with one" in found.out
     asked = command("run", "1", *QUICK, "--provers", "coq")
     assert asked.status == 3 and "INCOMPLETE  eq01: coq was not run (install coq)" in asked.out
     assert command("run", "1", *QUICK, "--provers", "sympy").status == 0
@@ -162,7 +162,7 @@ def test_the_ledger_has_the_other_routes_beside_the_statement(routed):
         "| as printed: x + x = 2 x | symbolic: proved | every P | "
         "SMT: proved, P = 1, P = 2; SMT: undecided, P = 3; Coq: proved, every P (eq01\\_a) |"
     ) in text
-    assert "claims with one, 0 with two, 1 with three or more" in text
+    assert "Claims by routes, the provers that decide them: 0 with one, 0 with two, 1 with three or more." in text
     assert "Doubling.v" not in text  # a line number would change with every edit
 
 

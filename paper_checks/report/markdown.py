@@ -31,7 +31,9 @@ Written by `paper-checks report --markdown`.
 def render(results: Sequence[Result], papers: Sequence[Paper]) -> str:
     """The whole ledger as Markdown text."""
     devices = sorted({row.device for result in results for row in result.evidence if row.device})
-    counted = words.counted_routes(results).replace("routes: ", "Routes (provers that decide a claim): ")
+    counted = words.counted_routes(results).replace(
+        "claims by routes", "Claims by routes, the provers that decide them"
+    )
     measured = f"Measured on: {', '.join(devices) or 'nothing'}"
     parts = [INTRODUCTION, *(f"{line}.\n" for line in (words.counts(results), counted, measured))]
     for paper in papers:

@@ -98,7 +98,7 @@ def counts(results: Sequence[Result]) -> str:
 def counted_routes(results: Sequence[Result]) -> str:
     """How many claims are decided by one, two, and three or more routes."""
     found = routes.counts(results)
-    return f"routes: {found['1']} claims with one, {found['2']} with two, {found['3']} with three or more"
+    return f"claims by routes: {found['1']} with one, {found['2']} with two, {found['3']} with three or more"
 
 
 def routes_of(result: Result) -> str:

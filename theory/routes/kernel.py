@@ -52,6 +52,7 @@ def findings(module: ModuleType, result: Result | None = None) -> Iterator[Findi
             scope=twin.scope,
             detail=known.detail if known.status == NOT_RUN else f"theorem {twin.theorem}",
             place=f"{_shown(twin.file)}:{twin.line}",
+            seconds=0.0,  # the build is one for all of them
         )
 
 
