@@ -25,15 +25,16 @@ Written by `paper-checks report --markdown`.
 | `PASS IF` | true once the listed conditions, absent from the paper, are added; a witness shows the need for each |
 | `FAIL` | false: an exact witness contradicts what is printed; what is true instead, if known, is proved beside it |
 | `OPEN` | nothing gathered here settles it; the entry says why, or names what could |
+
+Beside SymPy's answer stand those of other routes that decide the same statement: exact arithmetic at random points, an
+SMT solver, ball arithmetic, Coq. No verdict rests on them; one that contradicts SymPy's makes the run fail.
 """
 
 
 def render(results: Sequence[Result], papers: Sequence[Paper]) -> str:
     """The whole ledger as Markdown text."""
     devices = sorted({row.device for result in results for row in result.evidence if row.device})
-    counted = words.counted_routes(results).replace(
-        "claims by routes", "Claims by routes, the provers that decide them"
-    )
+    counted = words.counted_routes(results).replace("claims", "Claims", 1)
     measured = f"Measured on: {', '.join(devices) or 'nothing'}"
     parts = [INTRODUCTION, *(f"{line}.\n" for line in (words.counts(results), counted, measured))]
     for paper in papers:
