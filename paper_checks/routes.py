@@ -21,7 +21,10 @@ from paper_checks.verdict import HOLDS, disagreements
 if TYPE_CHECKING:
     from paper_checks.run import Result
 
-MODULES = {"coq": "theory.routes.kernel"}  # route -> the module with its `findings`, in the order of the reports
+MODULES = {  # route -> the module with its `findings`, in the order of the reports
+    "interval": "theory.routes.interval",
+    "coq": "theory.routes.kernel",
+}
 MOST = 3  # three routes and more are counted together
 
 
