@@ -69,17 +69,18 @@ def _tail(result: Result) -> Iterator[str]:
 
 
 def _routes(result: Result) -> Iterator[str]:
-    """One line for each row of each prover: which, what came out, how far it reaches, where, about what."""
+    """Two lines for each row of each prover: which, what came out, where, how far it reaches, and about what."""
     rows = [row for row in result.evidence if row.route is not None]
     if not rows:
         return
-    cells = [(words.PROVERS[row.route], row.status, row.scope or "-", row.place or "-") for row in rows]
+    cells = [(words.PROVERS[row.route], row.status, row.place or "-") for row in rows]
     widths = [max(len(line[column]) for line in cells) for column in range(len(cells[0]))]
     yield from ("", f"routes: {words.routes_of(result)}" if words.routes_of(result) else "routes:")
     for row, line in zip(rows, cells, strict=True):
         theorem = row.detail if row.route == "coq" and row.detail.startswith("theorem ") else ""
         padded = "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True))
-        yield f"  {padded}  {words.named(row)}" + (f" ({theorem})" if theorem else "")
+        yield f"  {padded}  {row.scope or '-'}"
+        yield f"      {words.named(row)}" + (f" ({theorem})" if theorem else "")
     for prover, reason in routes.absent([result]).items():
         yield f"  {prover}: not run ({reason})"
 
