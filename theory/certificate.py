@@ -37,7 +37,10 @@ _RULES = object()
 
 @dataclass(frozen=True, eq=False)
 class Nonneg:
-    """A proof that `expr` >= 0 (> 0 where `strict`): the rule that gave it, and the proofs it was given."""
+    """A proof that `expr` >= 0 (> 0 where `strict`): the rule that gave it, and the proofs it was given.
+
+    `data` holds what the rule was given beside them: an exponent, the index of a sum and its length, ...
+    """
 
     expr: sp.Expr
     rule: str
@@ -45,6 +48,7 @@ class Nonneg:
     strict: bool = False
     hypothesis: str | None = None
     token: object = None
+    data: tuple[sp.Expr, ...] = ()
 
     def __post_init__(self) -> None:
         if self.token is not _RULES:
@@ -62,8 +66,15 @@ class Nonneg:
         return tuple(dict.fromkeys(node.hypothesis for node in self.walk() if node.hypothesis))
 
 
-def _make(expr: sp.Expr, rule: str, *parts: Nonneg, strict: bool = False, hypothesis: str | None = None) -> Nonneg:
-    return Nonneg(expr, rule, parts, strict, hypothesis, _RULES)
+def _make(
+    expr: sp.Expr,
+    rule: str,
+    *parts: Nonneg,
+    strict: bool = False,
+    hypothesis: str | None = None,
+    data: tuple[sp.Expr, ...] = (),
+) -> Nonneg:
+    return Nonneg(expr, rule, parts, strict, hypothesis, _RULES, tuple(map(sp.sympify, data)))
 
 
 def _require_real(expr: sp.Expr) -> None:
@@ -88,7 +99,7 @@ def _is_real(node: sp.Expr) -> bool:
 def square(expr: sp.Expr) -> Nonneg:
     """e^2 >= 0 for real e."""
     _require_real(expr)
-    return _make(sp.sympify(expr) ** 2, "a square")
+    return _make(sp.sympify(expr) ** 2, "a square", data=(expr,))
 
 
 def known(expr: sp.Expr) -> Nonneg:
@@ -135,14 +146,15 @@ def over(part: Nonneg, divisor: Nonneg) -> Nonneg:
 def total(body: Callable[[sp.Symbol], Nonneg], length: sp.Expr = P) -> Nonneg:
     """sum_k of non-negative terms."""
     part, index = _term(body, length)
-    return _make(index_sum(lambda k: part.expr.xreplace({index: k}), length), "a sum over k", part)
+    return _make(index_sum(lambda k: part.expr.xreplace({index: k}), length), "a sum over k", part, data=(index, length))
 
 
 def total_except(which: sp.Symbol, body: Callable[[sp.Symbol], Nonneg], length: sp.Expr = P) -> Nonneg:
     """sum over k != which, written as the whole sum less its own term (1 <= which <= P)."""
     part, index = _term(body, length)
     whole = index_sum(lambda k: part.expr.xreplace({index: k}), length)
-    return _make(whole - part.expr.xreplace({index: which}), f"a sum over k != {which}", part)
+    own = part.expr.xreplace({index: which})
+    return _make(whole - own, f"a sum over k != {which}", part, data=(index, length, which))
 
 
 def total_apart(body: Callable[[sp.Symbol, sp.Symbol], Nonneg], length: sp.Expr = P) -> Nonneg:
@@ -151,7 +163,7 @@ def total_apart(body: Callable[[sp.Symbol, sp.Symbol], Nonneg], length: sp.Expr 
     part, first = _term(lambda k: body(k, second), length)
     double = index_sum(lambda k: index_sum(lambda m: part.expr.xreplace({first: k, second: m}), length), length)
     diagonal = index_sum(lambda k: part.expr.xreplace({first: k, second: k}), length)
-    return _make(double - diagonal, "a sum over pairs k != l", part)
+    return _make(double - diagonal, "a sum over pairs k != l", part, data=(first, second, length))
 
 
 def _term(body: Callable[[sp.Symbol], Nonneg], length: sp.Expr) -> tuple[Nonneg, sp.Symbol]:
@@ -175,7 +187,7 @@ def power(part: Nonneg, exponent: sp.Expr) -> Nonneg:
         raise NotProved(f"the exponent {exponent} is not known to be real")
     if not exponent.is_nonnegative and not part.strict:
         raise NotProved(f"{part.expr} may vanish and the exponent {exponent} may be negative")
-    return _make(part.expr**exponent, "a power", part, strict=part.strict)
+    return _make(part.expr**exponent, "a power", part, strict=part.strict, data=(exponent,))
 
 
 def monotone(gap: Nonneg, smaller: Nonneg, exponent: Nonneg) -> Nonneg:
@@ -200,7 +212,7 @@ def difference(larger: Nonneg, other: sp.Expr, rest: Nonneg, sign: int = -1) -> 
     if not vanishes(larger.expr**2 - other**2 - rest.expr):
         raise NotProved(f"({larger.expr})^2 - ({other})^2 is not {rest.expr}")
     _require_real(other)
-    return _make(larger.expr + sign * other, "|b| <= a, from a^2 - b^2 >= 0", larger, rest)
+    return _make(larger.expr + sign * other, "|b| <= a, from a^2 - b^2 >= 0", larger, rest, data=(other, sign))
 
 
 def instance(part: Nonneg, index: sp.Expr, instead_of: sp.Symbol) -> Nonneg:
@@ -212,7 +224,8 @@ def instance(part: Nonneg, index: sp.Expr, instead_of: sp.Symbol) -> Nonneg:
         raise NotProved(f"'{part.hypothesis}' is assumed of index {instead_of} only")
     parts = tuple(instance(inner, index, instead_of) for inner in part.parts)
     moved = part.expr.xreplace({instead_of: index})
-    return _make(moved, part.rule, *parts, strict=part.strict, hypothesis=part.hypothesis)
+    data = tuple(entry.xreplace({instead_of: index}) for entry in part.data)
+    return _make(moved, part.rule, *parts, strict=part.strict, hypothesis=part.hypothesis, data=data)
 
 
 def same(part: Nonneg, expr: sp.Expr) -> Nonneg:

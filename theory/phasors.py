@@ -22,6 +22,8 @@ import sympy as sp
 from sympy.printing.pretty.stringpict import prettyForm
 from sympy.tensor.indexed import Indexed, IndexedBase
 
+from theory.standing import ANY, CannotStand, Slope, is_standing
+
 P = sp.Symbol("P", integer=True, positive=True)
 N = sp.Symbol("N", integer=True, positive=True)
 eps = sp.Symbol("epsilon", nonnegative=True)
@@ -112,7 +114,7 @@ def collapse(body: sp.Expr, index: sp.Symbol, length: sp.Expr = P) -> sp.Expr:
     """sum_index body with sum_k delta_ki f(k) = f(i), for every i between 1 and the length of the sum."""
     if body == 0:
         return sp.Integer(0)
-    if not body.has(sp.KroneckerDelta):
+    if is_standing() or not body.has(sp.KroneckerDelta):
         return IndexSum(body, index, length)
     collapsed = []
     for delta in sorted(body.atoms(sp.KroneckerDelta), key=str):
@@ -185,12 +187,17 @@ def cross(a: sp.Matrix, b: sp.Matrix) -> sp.Expr:
     return a[0] * b[1] - a[1] * b[0]
 
 
-@cache
 def derivative(expr: sp.Expr, variable: sp.Expr) -> sp.Expr:
     """d expr / d variable for a coordinate such as x[i], through every sum and every magnitude.
 
-    Valid where every magnitude that depends on `variable` is non-zero: dr_i/dx_i = x_i / r_i needs z_i != 0.
+    Valid where every magnitude that depends on `variable` is non-zero: dr_i/dx_i = x_i / r_i needs z_i != 0. Inside
+    `theory.standing.standing()` it is not taken.
     """
+    return Slope.of(expr, variable) if is_standing() else _derivative(expr, variable)
+
+
+@cache
+def _derivative(expr: sp.Expr, variable: sp.Expr) -> sp.Expr:
     names = {node: sp.Dummy() for node in _generators(expr)}
     plain = expr.xreplace(names)
     back = {dummy: node for node, dummy in names.items()}
@@ -225,6 +232,8 @@ def substitute(expr: sp.Expr, replacements: Mapping[IndexedBase, Callable[[sp.Ex
         return replacements[expr.base](expr.indices[0])
     if not expr.args or isinstance(expr, Indexed):
         return expr
+    if isinstance(expr, Slope):
+        return expr.then({base[ANY]: replacement(ANY) for base, replacement in replacements.items()})
     if isinstance(expr, IndexSum):  # a fresh index: the replacement may hold sums of its own
         index = sp.Dummy(expr.index.name, integer=True)
         body = substitute(expr.body.xreplace({expr.index: index}), replacements)
@@ -238,6 +247,8 @@ def on_groups(expr: sp.Expr, groups: Iterable[tuple[sp.Expr, Mapping]], singled:
     Each group is (count, {family: value}); a sum becomes the sum over groups of count times the body's value, so the
     counts may contain P and the result holds for every P. `singled` maps a free index to the number of its group.
     """
+    if expr.has(Slope):
+        raise CannotStand("phasors gathered into groups in a derivative")
     groups = list(groups)
     at = dict(singled or {})
 

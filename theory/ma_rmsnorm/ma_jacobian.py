@@ -21,7 +21,6 @@ J maps xhat - v / s to 0. The determinant written out for N = 2 and N = 3 is a s
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cache
 from itertools import permutations
 
 import sympy as sp
@@ -32,6 +31,7 @@ from theory.exact import Point
 from theory.magnitude_aware import MEAN, R, W, alignment, alpha, c, direction, output, rational_scale, s, slant
 from theory.phasors import IndexSum, N, apart, derivative, e, eps, gamma, h, i, index_sum, j, substitute
 from theory.proof import Step
+from theory.standing import remembered
 from theory.statements import Identity
 
 S = sp.sqrt(MEAN + eps)  # with eps inside the root, as a layer needs it
@@ -86,7 +86,7 @@ def _zero(_: sp.Expr) -> sp.Integer:
     return sp.Integer(0)
 
 
-@cache
+@remembered
 def product() -> tuple[sp.Expr, ...]:
     """The entries of the left side of the docstring's equation, multiplied out."""
     identity = sp.KroneckerDelta

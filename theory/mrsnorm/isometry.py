@@ -24,7 +24,6 @@ RMSNorm is closer to an isometry: its Jacobian is I / S_RMS on the complement of
 """
 
 from collections.abc import Callable
-from functools import cache
 
 import sympy as sp
 from sympy.tensor.indexed import IndexedBase
@@ -54,6 +53,7 @@ from theory.phasors import (
     q,
     z,
 )
+from theory.standing import remembered
 from theory.statements import Hypothesis, Identity, Inequality
 
 S = mean_magnitude(z)
@@ -63,7 +63,7 @@ MEAN, MEAN_SQUARE = S_0, index_sum(lambda k: z.r[k] ** 2) / P
 Directions = Callable[[sp.Expr], sp.Matrix]  # index -> the direction's entries at that phasor
 
 
-@cache
+@remembered
 def by_differentiation() -> list[sp.Expr]:
     """(J v)_i for v with entries q_k, and (J^T w)_i, the gradient of sum w_k . zhat_k, for w with entries k_k."""
     image = [index_sum(lambda k, row=row: (jacobian([row / S], z, k) * q[k])[0]) for row in z[i]]
@@ -145,7 +145,7 @@ def general() -> sp.Matrix:
     return q[i] - mixed + MEAN_SQUARE / S**2 * along_u * unit(i) / P
 
 
-@cache
+@remembered
 def in_plane() -> tuple[list[sp.Expr], list[sp.Expr]]:
     """The images of u and of zhat under S^2 J^T J, and what `plane` says they are."""
     images = [*gram(unit), *gram(zhat)]
@@ -153,7 +153,7 @@ def in_plane() -> tuple[list[sp.Expr], list[sp.Expr]]:
     return images, said
 
 
-@cache
+@remembered
 def frobenius() -> sp.Expr:
     """The sum of the squares of all N^2 entries of J, blocks by differentiation."""
     own = jacobian(zhat(i), z, i)

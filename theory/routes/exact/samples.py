@@ -1,0 +1,147 @@
+"""Samples: exact inputs of a program, drawn from a set whose size is known.
+
+Every input is a polynomial in integers drawn independently and uniformly from 2^bits of them:
+
+| input | drawn as | degree |
+|---|---|---|
+| phasor in the plane | (a^2 - b^2, 2 a b), of magnitude a^2 + b^2: (a + b i)^2, which every phasor is | 2 |
+| vector of three coordinates | (a^2 + b^2 - c^2 - d^2, 2 (a d + b c), 2 (b d - a c)), of magnitude a^2 + .. + d^2 | 2 |
+| number, entry of a scalar family | itself, positive where it is declared so | 1 |
+| angle | the tangent t of its half: cos = (1 - t^2) / (1 + t^2), sin = 2 t / (1 + t^2) | 1 in t |
+
+This is the rational parametrization of the circle with its denominator cleared. Where powers with a symbolic exponent
+occur, a vector v becomes v |v|, so that its magnitude is a square and half-integer powers of it are rational; exponents
+come from `EXPONENTS`, and P and every other length is the sample's.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import sympy as sp
+from sympy.tensor.indexed import IndexedBase
+
+from theory.exact import Point
+from theory.phasors import MAGNITUDES, VectorFamily
+from theory.routes.exact.numbers import Field, Unknown
+
+EXPONENTS = (Fraction(2), Fraction(1, 2), Fraction(3, 2), Fraction(3))
+COMPONENTS = {base: family for family in MAGNITUDES.values() for base in family.components}
+
+
+@dataclass
+class Sample:
+    """Values by symbol and by family (a list of `length` entries), and a position, from 1, for each free index."""
+
+    length: int
+    numbers: dict[sp.Symbol, Fraction | int]
+    families: dict[IndexedBase, list]
+    positions: Mapping[sp.Symbol, int]
+    field: Field = field(default_factory=Field)
+
+    def number(self, symbol: sp.Symbol) -> Fraction | int:
+        """The value of a plain symbol."""
+        if symbol not in self.numbers:
+            raise Unknown(f"{symbol} has no value")
+        return self.numbers[symbol]
+
+    def family(self, base: IndexedBase) -> list:
+        """All entries; magnitudes that are not given are the roots of the sums of the squares."""
+        if base not in self.families:
+            vectors = MAGNITUDES.get(base)
+            if vectors is None:
+                raise Unknown(f"{base} has no values")
+            rows = zip(*(self.family(component) for component in vectors.components), strict=True)
+            self.families[base] = [self.field.root(sum(entry * entry for entry in row), 2) for row in rows]
+        return self.families[base]
+
+    def entry(self, base: IndexedBase, position: int) -> object:
+        """One entry; positions count from 1."""
+        entries = self.family(base)
+        if not 1 <= position <= len(entries):
+            raise IndexError(f"{base} has no entry {position}")
+        return entries[position - 1]
+
+    def point(self) -> Point:
+        """The same inputs as a `Point`, for the conditions and adjustments of statements."""
+        lists = {base: tuple(map(Fraction, v)) for base, v in self.families.items() if base not in MAGNITUDES}
+        return Point(lists, {s: Fraction(v) for s, v in self.numbers.items()}, dict(self.positions))
+
+
+def sample_of(at: Point, lengths: set[sp.Symbol]) -> Sample:
+    """A point as a sample; integers stay integers."""
+    families = {base: [_plain(value) for value in values] for base, values in at.lists.items()}
+    numbers = {symbol: _plain(value) for symbol, value in at.numbers.items()}
+    counts = {len(values) for values in families.values()} or {int(numbers[s]) for s in lengths if s in numbers}
+    length = counts.pop() if len(counts) == 1 else 0
+    return Sample(length, numbers, families, dict(at.positions))
+
+
+def _plain(value: Fraction) -> Fraction | int:
+    return value.numerator if value.denominator == 1 else value
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What a program reads: its plain symbols and families, which are lengths, exponents and angles."""
+
+    symbols: frozenset[sp.Symbol]
+    families: frozenset[IndexedBase]
+    lengths: frozenset[sp.Symbol]
+    exponents: frozenset[sp.Symbol]
+
+    def draw(self, rng: random.Random, length: int, bits: int, positions: Mapping, exponent: Fraction) -> Sample:
+        """A sample; `exponent` is the value of every symbol that occurs in an exponent."""
+        numbers: dict[sp.Symbol, Fraction | int] = {}
+        for symbol in sorted(self.symbols, key=str):
+            if symbol in self.lengths:
+                numbers[symbol] = length
+            elif symbol in self.exponents:
+                numbers[symbol] = exponent if not symbol.is_integer else -(-exponent.numerator // exponent.denominator)
+            else:
+                numbers[symbol] = _draw(rng, bits, bool(symbol.is_nonnegative))
+        lists: dict[IndexedBase, list] = {}
+        for base in sorted(self.families, key=str):
+            vectors = MAGNITUDES.get(base) or COMPONENTS.get(base)
+            if vectors is None:
+                lists[base] = [_draw(rng, bits, bool(base[0].is_nonnegative)) for _ in range(length)]
+            elif vectors.r not in lists:
+                lists |= _vectors(vectors, rng, length, bits, bool(self.exponents))
+        return Sample(length, numbers, lists, dict(positions))
+
+    def weight(self, base: IndexedBase) -> int:
+        """The degree of an entry of a family in what is drawn."""
+        vectors = MAGNITUDES.get(base) or COMPONENTS.get(base)
+        if vectors is None:
+            return 1
+        return (1 if len(vectors.components) == 1 else 2) * (2 if self.exponents else 1)
+
+
+def _draw(rng: random.Random, bits: int, positive: bool) -> int:
+    value = rng.getrandbits(bits)
+    if positive:
+        return value + 1
+    value -= 1 << (bits - 1)
+    return value if value < 0 else value + 1
+
+
+def _vectors(vectors: VectorFamily, rng: random.Random, length: int, bits: int, squared: bool) -> dict:
+    rows = [_vector(len(vectors.components), rng, bits) for _ in range(length)]
+    if squared:
+        rows = [(*(entry * row[-1] for entry in row[:-1]), row[-1] ** 2) for row in rows]
+    return dict(zip((*vectors.components, vectors.r), map(list, zip(*rows, strict=True)), strict=True))
+
+
+def _vector(dimension: int, rng: random.Random, bits: int) -> tuple[int, ...]:
+    """A vector followed by its magnitude."""
+    a, b, c, d = (_draw(rng, bits, False) for _ in range(4))
+    if dimension == 1:
+        return a, abs(a)
+    if dimension == 2:
+        return a * a - b * b, 2 * a * b, a * a + b * b
+    if dimension == 3:
+        return a * a + b * b - c * c - d * d, 2 * (a * d + b * c), 2 * (b * d - a * c), a * a + b * b + c * c + d * d
+    raise Unknown(f"vectors of {dimension} coordinates")
