@@ -48,7 +48,7 @@ class Degrees:
     def __init__(self, inputs: Inputs, length: int, exponent: Fraction, free: frozenset) -> None:
         self.inputs, self.length, self.exponent, self.free = inputs, length, exponent, free
         self.known: dict[Node, Degree] = {}
-        self.roots: dict[Node, int] = {}
+        self.roots: dict[tuple[Node, int], int] = {}
 
     def __call__(self, node: Node) -> Degree:
         """(n, d) of a node."""
@@ -79,7 +79,7 @@ class Degrees:
                 n, d = self(node.parts[0])
                 return n + (self.length - 1) * d, self.length * d
             case "power":
-                return self._power(node)
+                return self._power(node.parts[0], self._constant(node.parts[1]))
             case "cos" | "sin":
                 return self._angle(node.parts[0])
             case "log":
@@ -87,17 +87,23 @@ class Degrees:
                 return 0, 0
         raise Unknown(f"the degree of {node.kind}")
 
-    def _power(self, node: Node) -> Degree:
-        base, exponent = node.parts
+    def _power(self, base: Node, value: Fraction) -> Degree:
+        """base^value; the root of a product is the product of the roots, and that of a power a power."""
+        if base.kind == "number":
+            return 0, 0
+        if base.kind == "power":
+            return self._power(base.parts[0], value * self._constant(base.parts[1]))
+        if base.kind == "mul":
+            degrees = [self._power(part, value) for part in base.parts]
+            return sum(n for n, _ in degrees), sum(d for _, d in degrees)
         n, d = self(base)
-        value = self._constant(exponent)
         if value < 0:
             n, d, value = d, n, -value
-        if value.denominator != 1 and base.kind != "number":
+        if value.denominator != 1:
             q = value.denominator
             if not self._square_entry(base, q):
                 copies = self.length ** len(base.indices - self.free)
-                self.roots[node] = (q - 1).bit_length() * copies
+                self.roots[base, q] = (q - 1).bit_length() * copies
             n = -(-(n + (q - 1) * d) // q)
         return n * value.numerator, d * value.numerator
 

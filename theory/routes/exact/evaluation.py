@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from functools import reduce
-from itertools import repeat
+from itertools import repeat, zip_longest
 from operator import add, mul
 
 from theory.routes.exact.nodes import Node
@@ -163,7 +163,17 @@ def _each(function: Callable, value: object, depth: int) -> object:
 def _summed(value: list, axis: int, depth: int) -> object:
     if axis:
         return [_summed(entry, axis - 1, depth - 1) for entry in value]
-    return sum(value) if depth == 1 else [_summed(list(column), 0, depth - 1) for column in zip(*value, strict=True)]
+    return _sum(value) if depth == 1 else [_summed(list(column), 0, depth - 1) for column in zip(*value, strict=True)]
+
+
+def _sum(values: list) -> object:
+    """The sum; fractions are brought to one denominator in pairs, and reduced once at the end."""
+    whole = sum(value for value in values if type(value) is not Fraction)
+    pairs = [value.as_integer_ratio() for value in values if type(value) is Fraction]
+    while len(pairs) > 1:
+        halves = zip_longest(pairs[::2], pairs[1::2], fillvalue=(0, 1))
+        pairs = [(a + c, b) if b == d else (a * d + b * c, b * d) for (a, b), (c, d) in halves]
+    return whole + Fraction(*pairs[0]) if pairs else whole
 
 
 def _turn(half: Fraction | int) -> tuple:

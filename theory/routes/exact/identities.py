@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from theory.exact import Irrational
+from theory.exact import Irrational, Point
 from theory.routes.exact.degrees import Degrees, Size
 from theory.routes.exact.evaluation import Evaluation
 from theory.routes.exact.nodes import Node
 from theory.routes.exact.numbers import Unknown, rational, sign
-from theory.routes.exact.questions import LENGTHS, holds, inputs_of, positions
-from theory.routes.exact.samples import EXPONENTS, Inputs, Sample, sample_of
+from theory.routes.exact.questions import LENGTHS, holds, inputs_of, looks_at_others, positions
+from theory.routes.exact.samples import Inputs, Sample, sample_of
 from theory.statements import Statement
 
 SURE = 64
@@ -77,11 +77,13 @@ def evaluate_identities(
     nodes = [node for _, node in differences]
     inputs, free = inputs_of(nodes)
     tally = Tally()
-    for length in LENGTHS:
+    if not everywhere and looks_at_others(statement, _trial(inputs, free)):
+        inputs = inputs.wide()
+    for length in (n for n in LENGTHS if n >= inputs.least):
         rng = random.Random(f"{seed} {length}")
         for places in positions(free, length, rng):
             done = 0
-            for exponent in EXPONENTS if inputs.exponents else EXPONENTS[:1]:
+            for exponent in inputs.exponents_at(length):
                 try:
                     sample = _sample(statement, inputs, free, nodes, length, places, exponent, rng, everywhere, tally)
                     if sample is None:
@@ -116,6 +118,11 @@ def first_failure(differences: list[tuple[str, Node]], sample: Sample) -> Failur
     return None
 
 
+def _trial(inputs: Inputs, free: frozenset) -> Point:
+    rng = random.Random(0)
+    return inputs.draw(rng, 3, 8, next(positions(free, 3, rng)), Fraction(2)).point()
+
+
 def _sample(
     statement: Statement,
     inputs: Inputs,
@@ -141,7 +148,7 @@ def _sample(
     at = sample.point()
     try:
         moved = statement.adjust(at)
-    except (Irrational, IndexError, KeyError):
+    except (Irrational, LookupError, ValueError):
         return None
     if not holds(statement, moved):
         return None

@@ -11,8 +11,8 @@
 | `log`, `cos`, `sin`, `exp` | | of the one part |
 | `total` | (index, length) | sum of the part over index = 1..length |
 
-A total is kept as small as it can be, by the distributive law: what does not depend on the index is taken out of it.
-That is what makes P = 64 cheap. `indices` says which indices the value of a node depends on.
+A total is kept as small as it can be, by the distributive law: what does not depend on the index is taken out of it,
+and a delta picks its one term. That is what makes P = 64 cheap. `indices` says which indices the value of a node depends on.
 """
 
 from __future__ import annotations
@@ -124,6 +124,11 @@ class Program:
         if len(terms) > 1:
             return self.add(*(self.total(index, length, term) for term in terms))
         factors = body.parts if body.kind == "mul" else (body,)
+        for factor in factors:
+            if factor.kind == "delta" and index in factor.data:  # sum_k delta_ki f(k) = f(i), as 1 <= i <= length
+                (other,) = (place for place in factor.data if place != index)
+                rest = self.mul(*(others for others in factors if others is not factor))
+                return self.substitute(rest, {("index", index): other})
         inner = [factor for factor in factors if index in factor.indices]
         outer = [factor for factor in factors if index not in factor.indices]
         return self.mul(*outer, self._node("total", (self.mul(*inner), length), (index, length.number)))
@@ -132,10 +137,11 @@ class Program:
         """The terms of a body: those of a sum, and those of a product whose sums hold something to take out."""
         if body.kind == "add":
             return list(body.parts)
-        if body.kind != "mul":
+        factors = [base for factor in (body.parts if body.kind == "mul" else (body,)) for base in _unsquared(factor)]
+        mixed = [factor for factor in factors if factor.kind == "add" and _takes_out(index, factor)]
+        if not mixed:
             return [body]
-        mixed = [factor for factor in body.parts if factor.kind == "add" and _takes_out(index, factor)]
-        terms = [self.mul(*(factor for factor in body.parts if factor not in mixed))]
+        terms = [self.mul(*(factor for factor in factors if factor not in mixed))]
         for factor in mixed:
             if len(terms) * len(factor.parts) > MOST_TERMS:
                 return [body]
@@ -200,6 +206,13 @@ def _split(term: Node) -> tuple[Fraction, tuple[Node, ...] | None]:
     if term.kind == "mul" and term.parts[0].kind == "number":
         return term.parts[0].data, term.parts[1:]
     return Fraction(1), term.parts if term.kind == "mul" else (term,)
+
+
+def _unsquared(factor: Node) -> tuple[Node, ...]:
+    """The square of a sum as two factors."""
+    if factor.kind == "power" and factor.parts[0].kind == "add" and factor.parts[1].data == 2:
+        return factor.parts[0], factor.parts[0]
+    return (factor,)
 
 
 def _parts_number(item: tuple[tuple[Node, ...], Fraction]) -> list[int]:

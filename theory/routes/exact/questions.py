@@ -75,7 +75,9 @@ def inputs_of(nodes: Iterable[Node]) -> tuple[Inputs, frozenset[sp.Symbol]]:
             exponents |= symbols_of(node.parts[1])
     symbols = {node.data for node in seen if node.kind == "symbol"} | {P}
     families = {node.data[0] for node in seen if node.kind == "entry"}
-    return Inputs(*map(frozenset, (symbols, families, lengths, exponents - lengths))), frozenset(free)
+    least = max([1, *(node.data[1] for node in seen if node.kind == "entry" and isinstance(node.data[1], int))])
+    inputs = Inputs(*map(frozenset, (symbols, families, lengths, exponents - lengths)), least)
+    return inputs, frozenset(free)
 
 
 def symbols_of(node: Node) -> set[sp.Symbol]:
@@ -93,31 +95,46 @@ def positions(free: Iterable[sp.Symbol], length: int, rng: random.Random) -> Ite
         yield {i: first, j: second, **dict(zip(others, places, strict=True))}
 
 
+def requirements(statement: Statement) -> tuple:
+    """The conditions and hypotheses of a statement."""
+    return (*statement.conditions, *getattr(statement, "hypotheses", ()))
+
+
 def holds(statement: Statement, at: Point) -> bool:
     """Whether the conditions and hypotheses of a statement hold at a point; what cannot be told there does not."""
     try:
-        return not at.outside() and all(
-            requirement.holds(at) for requirement in (*statement.conditions, *getattr(statement, "hypotheses", ()))
-        )
-    except (Irrational, IndexError, KeyError, ZeroDivisionError):
+        return not at.outside() and all(requirement.holds(at) for requirement in requirements(statement))
+    except (Irrational, LookupError, ValueError, ZeroDivisionError):
         return False
+
+
+def looks_at_others(statement: Statement, at: Point) -> bool:
+    """Whether the conditions need inputs that a point, which has those of the sides, does not have."""
+    try:
+        for requirement in requirements(statement):
+            requirement.holds(at)
+    except (Irrational, ZeroDivisionError):
+        return False
+    except (LookupError, ValueError):
+        return True
+    return False
 
 
 def domain(statement: Statement, inputs: Inputs, free: frozenset, seed: str) -> Iterator[Sample]:
     """Small exact samples inside the domain of a statement, of several shapes."""
     rng = random.Random(seed)
-    for length, structure in product((2, 1, 3, 4), STRUCTURES):
+    for length, structure in product((n for n in (2, 1, 3, 4) if n >= inputs.least), STRUCTURES):
         for places in positions(free, length, rng):
-            for exponent in EXPONENTS if inputs.exponents else EXPONENTS[:1]:
+            for exponent in inputs.exponents_at(1):
                 at = random_point(inputs.symbols, length, rng, structure)
                 chosen = {s: Fraction(exponent) for s in inputs.exponents if not s.is_integer}
                 at = Point(at.lists, {**at.numbers, **chosen, **dict.fromkeys(inputs.lengths, Fraction(length))}, places)
                 try:
                     at = statement.adjust(at)
-                except (Irrational, IndexError, KeyError, ZeroDivisionError):
+                except (Irrational, LookupError, ValueError, ZeroDivisionError):
                     continue
                 if holds(statement, at):
                     yield sample_of(at, inputs.lengths)
 
 
-__all__ = ["LENGTHS", "Question", "Unknown", "domain", "holds", "inputs_of", "positions", "question", "symbols_of"]
+__all__ = ["LENGTHS", "Question", "Unknown", "domain", "holds", "inputs_of", "looks_at_others", "positions", "question", "requirements"]

@@ -18,18 +18,18 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import sympy as sp
 from sympy.tensor.indexed import IndexedBase
 
 from theory.exact import Point
-from theory.phasors import MAGNITUDES, VectorFamily
+from theory.phasors import MAGNITUDES, SCALARS, VectorFamily, eps
 from theory.routes.exact.numbers import Field, Unknown
 
 EXPONENTS = (Fraction(2), Fraction(1, 2), Fraction(3, 2), Fraction(3))
-COMPONENTS = {base: family for family in MAGNITUDES.values() for base in family.components}
+SHORT = 2  # lengths at which all of them are tried; beyond, the first two
 
 
 @dataclass
@@ -92,6 +92,11 @@ class Inputs:
     families: frozenset[IndexedBase]
     lengths: frozenset[sp.Symbol]
     exponents: frozenset[sp.Symbol]
+    least: int = 1  # the largest position that is written as a number
+
+    def wide(self) -> Inputs:
+        """The same with every family there is, for conditions that look at others."""
+        return replace(self, symbols=self.symbols | {eps}, families=self.families | {*MAGNITUDES, *SCALARS})
 
     def draw(self, rng: random.Random, length: int, bits: int, positions: Mapping, exponent: Fraction) -> Sample:
         """A sample; `exponent` is the value of every symbol that occurs in an exponent."""
@@ -105,19 +110,30 @@ class Inputs:
                 numbers[symbol] = _draw(rng, bits, bool(symbol.is_nonnegative))
         lists: dict[IndexedBase, list] = {}
         for base in sorted(self.families, key=str):
-            vectors = MAGNITUDES.get(base) or COMPONENTS.get(base)
+            vectors = vectors_of(base)
             if vectors is None:
-                lists[base] = [_draw(rng, bits, bool(base[0].is_nonnegative)) for _ in range(length)]
+                lists[base] = [_draw(rng, bits, bool(base.label.is_nonnegative)) for _ in range(length)]
             elif vectors.r not in lists:
                 lists |= _vectors(vectors, rng, length, bits, bool(self.exponents))
         return Sample(length, numbers, lists, dict(positions))
 
+    def exponents_at(self, length: int) -> tuple[Fraction, ...]:
+        """The values to try for the symbols that occur in exponents; one, without a meaning, where there are none."""
+        return EXPONENTS[: (len(EXPONENTS) if length <= SHORT else 2) if self.exponents else 1]
+
     def weight(self, base: IndexedBase) -> int:
         """The degree of an entry of a family in what is drawn."""
-        vectors = MAGNITUDES.get(base) or COMPONENTS.get(base)
+        vectors = vectors_of(base)
         if vectors is None:
             return 1
         return (1 if len(vectors.components) == 1 else 2) * (2 if self.exponents else 1)
+
+
+def vectors_of(base: IndexedBase) -> VectorFamily | None:
+    """The vectors of which a family is the magnitude, or a component."""
+    if base in MAGNITUDES:
+        return MAGNITUDES[base]
+    return next((vectors for vectors in MAGNITUDES.values() if base in vectors.components), None)
 
 
 def _draw(rng: random.Random, bits: int, positive: bool) -> int:

@@ -5,7 +5,7 @@
 
 The entry v_k of the family differentiated by is v_k + delta_ki e. The magnitude of a vector is the root of the sum of
 the squares of its components and gets its slope from them. What a delta is worth is left to the positions at which the
-program is evaluated; no sum is collapsed. This shares nothing with the calculus in `theory.phasors`.
+program is evaluated. This shares nothing with the calculus in `theory.phasors`.
 """
 
 from __future__ import annotations
