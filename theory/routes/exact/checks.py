@@ -49,7 +49,7 @@ def counterexample(statement: Identity | Inequality, asked: Question, seed: str)
     at = statement.counterexample
     if at is None or not all(hypothesis.holds(at) for hypothesis in statement.hypotheses) or at.outside():
         return None
-    inputs, _ = inputs_of([node for pair in asked.pairs for node in pair])
+    inputs, _ = inputs_of(asked.nodes)
     values = values_at(asked, sample_of(at, set(inputs.lengths)))
     if not violated(statement.relation, values):
         return None
@@ -62,7 +62,7 @@ def counterexample(statement: Identity | Inequality, asked: Question, seed: str)
 
 def check_identity(statement: Identity, asked: Question, seed: str) -> Answer:
     """Both sides at one random sample for each P."""
-    found = evaluate_identities(statement, asked.differences(), seed)
+    found = evaluate_identities(statement, asked.differences(), asked.nodes, seed)
     if isinstance(found, Failure):
         simple = next(violations(statement, asked, seed), found.sample)
         return _refuted(statement, asked, simple, check_identity)
@@ -80,7 +80,7 @@ def check_inequality(statement: Inequality, asked: Question, seed: str) -> Answe
         certificates = statement.proof()
         certificates = [certificates] if isinstance(certificates, Nonneg) else list(certificates)
         check = recheck(asked, certificates, statement.strict)
-        found = evaluate_identities(statement, check.equalities, seed, everywhere=True)
+        found = evaluate_identities(statement, check.equalities, asked.nodes, seed, everywhere=True)
     except (NotProved, Rejected) as reason:
         return Answer("undecided", "", f"the certificate: {reason}", check_inequality)
     if isinstance(found, Failure):
@@ -100,7 +100,8 @@ def recheck(asked: Question, certificates: list[Nonneg], strict: bool) -> Rechec
     for (_, difference), certificate in zip(asked.differences(), certificates, strict=True):
         if strict and not certificate.strict:
             raise Rejected("it shows >= 0, not > 0")
-        check.equal("right - left", difference, check.value(certificate))
+        value = check.value(certificate)
+        check.equalities.append(("right - left", check.program.add(difference, check.negative(value))))
     return check
 
 
@@ -124,7 +125,7 @@ def unfounded(statement: Inequality, assumptions: list[Assumption], seed: str) -
 
 def violations(statement: Identity | Inequality, asked: Question, seed: str) -> Iterator[Sample]:
     """Small points of the domain at which the statement fails; a side without a value there decides nothing."""
-    inputs, free = inputs_of([node for pair in asked.pairs for node in pair])
+    inputs, free = inputs_of(asked.nodes)
     for sample in islice(domain(statement, inputs, free, f"{seed} small"), POINTS):
         try:
             values = values_at(asked, sample)
@@ -138,7 +139,7 @@ def values_at(asked: Question, sample: Sample) -> list[object]:
     """left, right, left, right, ... at a sample; "undefined" where a side divides by zero."""
     value = Evaluation(sample)
     values: list[object] = []
-    for node in (node for pair in asked.pairs for node in pair):
+    for node in asked.nodes:
         try:
             values.append(value(node))
         except ZeroDivisionError:

@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from theory.exact import Irrational, Point
+from theory.exact import Irrational
 from theory.routes.exact.degrees import Degrees, Size
 from theory.routes.exact.evaluation import Evaluation
 from theory.routes.exact.nodes import Node
 from theory.routes.exact.numbers import Unknown, rational, sign
-from theory.routes.exact.questions import LENGTHS, holds, inputs_of, looks_at_others, positions
+from theory.routes.exact.questions import LENGTHS, holds, inputs_of, positions, widened
 from theory.routes.exact.samples import Inputs, Sample, sample_of
 from theory.statements import Statement
 
@@ -68,17 +68,18 @@ class Failure:
 
 
 def evaluate_identities(
-    statement: Statement, differences: list[tuple[str, Node]], seed: str, everywhere: bool = False
+    statement: Statement, differences: list[tuple[str, Node]], sides: list[Node], seed: str, everywhere: bool = False
 ) -> Tally | Failure:
     """Evaluates all differences at all P; with `everywhere`, at points where the conditions need not hold.
+
+    What the `sides` read is drawn as well, even where it drops out of the differences.
 
     Raises `Unknown` where some P, or all exponents, cannot be evaluated.
     """
     nodes = [node for _, node in differences]
-    inputs, free = inputs_of(nodes)
+    inputs, free = inputs_of([*nodes, *sides])
     tally = Tally()
-    if not everywhere and looks_at_others(statement, _trial(inputs, free)):
-        inputs = inputs.wide()
+    inputs = inputs if everywhere else widened(statement, inputs, free)
     for length in (n for n in LENGTHS if n >= inputs.least):
         rng = random.Random(f"{seed} {length}")
         for places in positions(free, length, rng):
@@ -118,11 +119,6 @@ def first_failure(differences: list[tuple[str, Node]], sample: Sample) -> Failur
     return None
 
 
-def _trial(inputs: Inputs, free: frozenset) -> Point:
-    rng = random.Random(0)
-    return inputs.draw(rng, 3, 8, next(positions(free, 3, rng)), Fraction(2)).point()
-
-
 def _sample(
     statement: Statement,
     inputs: Inputs,
@@ -141,8 +137,8 @@ def _sample(
     size = Size(numerator, sum(degrees.roots.values()))
     bits = size.bits(SURE + TRIES.bit_length() - 1)
     tally.sizes[length] = max(tally.sizes.get(length, (size, bits)), (size, bits), key=lambda pair: pair[1])
-    for _ in range(TRIES):
-        sample = inputs.draw(rng, length, bits, places, exponent)
+    for attempt in range(TRIES):
+        sample = inputs.draw(rng, length, bits, places, exponent, "inside" if attempt % 2 else "generic")
         if everywhere or holds(statement, sample.point()):
             return sample
     at = sample.point()

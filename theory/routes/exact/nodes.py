@@ -24,7 +24,7 @@ import sympy as sp
 
 from theory.standing import CannotStand
 
-MOST_TERMS = 64  # a product under a sum is multiplied out only up to here
+MOST_TERMS = 512  # a product under a sum is multiplied out only up to here
 
 
 class Node:
@@ -102,6 +102,10 @@ class Program:
         for factor in _flat("mul", factors):
             if factor.kind == "number":
                 constant *= factor.data
+            elif factor.kind == "power" and factor.parts[0].kind == "number" and factor.parts[0].data:
+                base, exponent = factor.parts[0].data, factor.parts[1].data
+                integer = isinstance(exponent, Fraction) and exponent.denominator == 1
+                constant, parts = (constant * base**int(exponent), parts) if integer else (constant, [*parts, factor])
             else:
                 parts.append(factor)
         if constant == 0:
@@ -110,11 +114,15 @@ class Program:
         return self._scaled(constant, tuple(parts)) if parts else self.constant(constant)
 
     def power(self, base: Node, exponent: Node | int | Fraction) -> Node:
-        """A power; nothing is simplified but the exponents 0 and 1."""
+        """A power; integer powers of a product are taken factor by factor."""
         exponent = exponent if isinstance(exponent, Node) else self.constant(exponent)
         if exponent is self.one:
             return base
-        return self.one if exponent is self.zero else self._node("power", (base, exponent))
+        if exponent is self.zero:
+            return self.one
+        if base.kind == "mul" and exponent.kind == "number" and exponent.data.denominator == 1:
+            return self.mul(*(self.power(factor, exponent) for factor in base.parts))
+        return self._node("power", (base, exponent))
 
     def total(self, index: sp.Symbol, length: Node, body: Node) -> Node:
         """The sum of `body` over index = 1..length."""

@@ -10,17 +10,16 @@ from itertools import product
 
 import sympy as sp
 
-from theory.exact import Irrational, Point, random_point
+from theory.exact import Irrational, Point
 from theory.phasors import N, P, i, j
 from theory.routes.exact.nodes import Node, Program
 from theory.routes.exact.numbers import Unknown
 from theory.routes.exact.reading import Reader
-from theory.routes.exact.samples import EXPONENTS, Inputs, Sample, sample_of
+from theory.routes.exact.samples import SHAPES, Inputs, Sample, sample_of
 from theory.standing import CannotStand, standing
 from theory.statements import Statement, entries_of
 
 LENGTHS = (1, 2, 3, 5, 8, 64)
-STRUCTURES = ("generic", "one-hot", "equal", "axis")
 
 
 @dataclass
@@ -32,6 +31,11 @@ class Question:
     pairs: list[tuple[Node, Node]]
     sides: list[tuple[sp.Expr, sp.Expr]]
     taken_by_sympy: str = ""
+
+    @property
+    def nodes(self) -> list[Node]:
+        """left, right, left, right, ..."""
+        return [node for pair in self.pairs for node in pair]
 
     def differences(self) -> list[tuple[str, Node]]:
         """right - left of every pair."""
@@ -108,33 +112,38 @@ def holds(statement: Statement, at: Point) -> bool:
         return False
 
 
-def looks_at_others(statement: Statement, at: Point) -> bool:
-    """Whether the conditions need inputs that a point, which has those of the sides, does not have."""
+def domain(statement: Statement, inputs: Inputs, free: frozenset, seed: str) -> Iterator[Sample]:
+    """Small exact samples inside the domain of a statement, of several shapes."""
+    rng = random.Random(seed)
+    inputs = widened(statement, inputs, free)
+    for length, shape in product((n for n in (2, 1, 3, 4) if n >= inputs.least), SHAPES):
+        for places in positions(free, length, rng):
+            for exponent in inputs.exponents_at(1):
+                sample = inputs.draw(rng, length, 3, places, exponent, shape)
+                at = sample.point()
+                if not holds(statement, at):
+                    try:
+                        at = statement.adjust(at)
+                    except (Irrational, LookupError, ValueError, ZeroDivisionError):
+                        continue
+                    if not holds(statement, at):
+                        continue
+                    sample = sample_of(at, set(inputs.lengths))
+                yield sample
+
+
+def widened(statement: Statement, inputs: Inputs, free: frozenset) -> Inputs:
+    """The inputs, and all others there are where the conditions of the statement look at them."""
+    rng = random.Random(0)
+    at = inputs.draw(rng, 4, 8, next(positions(free, 4, rng)), Fraction(2)).point()
     try:
         for requirement in requirements(statement):
             requirement.holds(at)
     except (Irrational, ZeroDivisionError):
-        return False
+        return inputs
     except (LookupError, ValueError):
-        return True
-    return False
+        return inputs.wide()
+    return inputs
 
 
-def domain(statement: Statement, inputs: Inputs, free: frozenset, seed: str) -> Iterator[Sample]:
-    """Small exact samples inside the domain of a statement, of several shapes."""
-    rng = random.Random(seed)
-    for length, structure in product((n for n in (2, 1, 3, 4) if n >= inputs.least), STRUCTURES):
-        for places in positions(free, length, rng):
-            for exponent in inputs.exponents_at(1):
-                at = random_point(inputs.symbols, length, rng, structure)
-                chosen = {s: Fraction(exponent) for s in inputs.exponents if not s.is_integer}
-                at = Point(at.lists, {**at.numbers, **chosen, **dict.fromkeys(inputs.lengths, Fraction(length))}, places)
-                try:
-                    at = statement.adjust(at)
-                except (Irrational, LookupError, ValueError, ZeroDivisionError):
-                    continue
-                if holds(statement, at):
-                    yield sample_of(at, inputs.lengths)
-
-
-__all__ = ["LENGTHS", "Question", "Unknown", "domain", "holds", "inputs_of", "looks_at_others", "positions", "question", "requirements"]
+__all__ = ["LENGTHS", "Question", "Unknown", "domain", "holds", "inputs_of", "positions", "question", "widened"]

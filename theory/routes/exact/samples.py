@@ -12,6 +12,10 @@ Every input is a polynomial in integers drawn independently and uniformly from 2
 This is the rational parametrization of the circle with its denominator cleared. Where powers with a symbolic exponent
 occur, a vector v becomes v |v|, so that its magnitude is a square and half-integer powers of it are rational; exponents
 come from `EXPONENTS`, and P and every other length is the sample's.
+
+The shapes beside "generic" are for small points: "one-hot" (one vector, the same in all families, carries everything),
+"equal" (all vectors are that one), "axis" (all lie on one axis). "inside" is generic, divided by a power of 2 that makes
+every mean smaller than 1.
 """
 
 from __future__ import annotations
@@ -29,6 +33,7 @@ from theory.phasors import MAGNITUDES, SCALARS, VectorFamily, eps
 from theory.routes.exact.numbers import Field, Unknown
 
 EXPONENTS = (Fraction(2), Fraction(1, 2), Fraction(3, 2), Fraction(3))
+SHAPES = ("generic", "one-hot", "equal", "axis", "inside")
 SHORT = 2  # lengths at which all of them are tried; beyond, the first two
 
 
@@ -98,8 +103,11 @@ class Inputs:
         """The same with every family there is, for conditions that look at others."""
         return replace(self, symbols=self.symbols | {eps}, families=self.families | {*MAGNITUDES, *SCALARS})
 
-    def draw(self, rng: random.Random, length: int, bits: int, positions: Mapping, exponent: Fraction) -> Sample:
-        """A sample; `exponent` is the value of every symbol that occurs in an exponent."""
+    def draw(
+        self, rng: random.Random, length: int, bits: int, positions: Mapping, exponent: Fraction, shape: str = "generic"
+    ) -> Sample:
+        """A sample of one of the `SHAPES`; `exponent` is the value of every symbol that occurs in an exponent."""
+        scale = Fraction(1, length << 2 * bits + 2) if shape == "inside" else 1
         numbers: dict[sp.Symbol, Fraction | int] = {}
         for symbol in sorted(self.symbols, key=str):
             if symbol in self.lengths:
@@ -107,14 +115,21 @@ class Inputs:
             elif symbol in self.exponents:
                 numbers[symbol] = exponent if not symbol.is_integer else -(-exponent.numerator // exponent.denominator)
             else:
-                numbers[symbol] = _draw(rng, bits, bool(symbol.is_nonnegative))
+                numbers[symbol] = _draw(rng, bits, bool(symbol.is_nonnegative)) * (1 if symbol.is_integer else scale)
         lists: dict[IndexedBase, list] = {}
+        common: dict[int, tuple[int, ...]] = {}
         for base in sorted(self.families, key=str):
             vectors = vectors_of(base)
             if vectors is None:
                 lists[base] = [_draw(rng, bits, bool(base.label.is_nonnegative)) for _ in range(length)]
             elif vectors.r not in lists:
-                lists |= _vectors(vectors, rng, length, bits, bool(self.exponents))
+                dimension = len(vectors.components)
+                one = common.setdefault(dimension, _vector(dimension, rng, bits))
+                rows = [_shaped(shape, n, one, _vector(dimension, rng, bits)) for n in range(length)]
+                if self.exponents:
+                    rows = [(*(entry * row[-1] for entry in row[:-1]), row[-1] ** 2) for row in rows]
+                columns = ([entry * scale for entry in column] for column in zip(*rows, strict=True))
+                lists |= dict(zip((*vectors.components, vectors.r), columns, strict=True))
         return Sample(length, numbers, lists, dict(positions))
 
     def exponents_at(self, length: int) -> tuple[Fraction, ...]:
@@ -144,11 +159,12 @@ def _draw(rng: random.Random, bits: int, positive: bool) -> int:
     return value if value < 0 else value + 1
 
 
-def _vectors(vectors: VectorFamily, rng: random.Random, length: int, bits: int, squared: bool) -> dict:
-    rows = [_vector(len(vectors.components), rng, bits) for _ in range(length)]
-    if squared:
-        rows = [(*(entry * row[-1] for entry in row[:-1]), row[-1] ** 2) for row in rows]
-    return dict(zip((*vectors.components, vectors.r), map(list, zip(*rows, strict=True)), strict=True))
+def _shaped(shape: str, number: int, common: tuple[int, ...], own: tuple[int, ...]) -> tuple[int, ...]:
+    if shape == "one-hot":
+        return common if number == 0 else (0,) * len(common)
+    if shape == "equal":
+        return common
+    return (own[-1], *(0 for _ in own[2:]), own[-1]) if shape == "axis" else own
 
 
 def _vector(dimension: int, rng: random.Random, bits: int) -> tuple[int, ...]:
