@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from theory.certificate import Nonneg
+from theory.routes.exact.identities import STATED
 from theory.routes.exact.nodes import Node, Program
 from theory.routes.exact.reading import Reader, index
 
@@ -59,7 +60,7 @@ class Recheck:
             raise Rejected(f"'{proof.rule}' does not give > 0")
         if rule == HYPOTHESIS:
             self.assumptions.append(Assumption(proof.hypothesis, node, proof.strict, apart))
-        self.equal("what a rule gives", node, self.reader(proof.expr))
+        self.equal(STATED, node, self.reader(proof.expr))
         return node
 
     def equal(self, purpose: str, left: Node, right: Node) -> None:

@@ -21,6 +21,7 @@ from theory.routes.exact.samples import Inputs, Sample, sample_of
 from theory.statements import Statement
 
 SURE = 64
+STATED, STATED_TO = "a term as stated", 3  # what a certificate says its terms are is compared for P up to 3
 TRIES = 8  # draws, until the conditions of a statement hold; a union bound over them costs 3 bits
 
 
@@ -76,20 +77,20 @@ def evaluate_identities(
 
     Raises `Unknown` where some P, or all exponents, cannot be evaluated.
     """
-    nodes = [node for _, node in differences]
-    inputs, free = inputs_of([*nodes, *sides])
+    inputs, free = inputs_of([*(node for _, node in differences), *sides])
     tally = Tally()
     inputs = inputs if everywhere else widened(statement, inputs, free)
     for length in (n for n in LENGTHS if n >= inputs.least):
         rng = random.Random(f"{seed} {length}")
+        here = [pair for pair in differences if length <= STATED_TO or pair[0] != STATED]
         for places in positions(free, length, rng):
             done = 0
             for exponent in inputs.exponents_at(length):
                 try:
-                    sample = _sample(statement, inputs, free, nodes, length, places, exponent, rng, everywhere, tally)
+                    sample = _sample(statement, inputs, free, here, length, places, exponent, rng, everywhere, tally)
                     if sample is None:
                         continue
-                    failed = first_failure(differences, sample)
+                    failed = first_failure(here, sample)
                 except Unknown as reason:
                     if not inputs.exponents:
                         raise
@@ -123,7 +124,7 @@ def _sample(
     statement: Statement,
     inputs: Inputs,
     free: frozenset,
-    nodes: list[Node],
+    differences: list[tuple[str, Node]],
     length: int,
     places: dict,
     exponent: Fraction,
@@ -133,7 +134,7 @@ def _sample(
 ) -> Sample | None:
     """A sample inside the domain: as drawn, or else as the statement adjusts it."""
     degrees = Degrees(inputs, length, exponent, free)
-    numerator = max(degrees(node)[0] for node in nodes)
+    numerator = max(degrees(node)[0] for _, node in differences)
     size = Size(numerator, sum(degrees.roots.values()))
     bits = size.bits(SURE + TRIES.bit_length() - 1)
     tally.sizes[length] = max(tally.sizes.get(length, (size, bits)), (size, bits), key=lambda pair: pair[1])
