@@ -17,7 +17,7 @@ from theory.routes.exact.questions import Question, domain, holds, inputs_of, qu
 from theory.routes.exact.samples import Sample, sample_of
 from theory.statements import UNDEFINED, Identity, Inequality
 
-POINTS = 24  # small points at which the sides of an inequality are compared
+POINTS = 16  # small points at which the sides of an inequality are compared
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import product
-from math import isqrt
+
+from theory.routes.exact.enclosures import Bounds, log_bounds, perfect_root, root_bounds, times
 
 PRECISIONS = (128, 512, 2048)  # bits, for the sign of what is not rational
 SMALL = (1, -1, 2, -2)
@@ -213,33 +214,8 @@ def sign(value: object) -> int:
     return (value > 0) - (value < 0) if rational(value) else value.sign()
 
 
-def perfect_root(value: Fraction | int, degree: int) -> Fraction | int | None:
-    """The rational root of a rational number >= 0, if there is one."""
-    top = integer_root(value.numerator, degree)
-    if top**degree != value.numerator:
-        return None
-    bottom = integer_root(value.denominator, degree)
-    if bottom**degree != value.denominator:
-        return None
-    return Fraction(top, bottom) if bottom != 1 else top
-
-
-def integer_root(value: int, degree: int) -> int:
-    """The largest integer whose power is at most value >= 0, by Newton's iteration from above."""
-    if degree == 2:
-        return isqrt(value)
-    if value == 0:
-        return 0
-    guess = 1 << -(-value.bit_length() // degree)
-    while True:
-        better = ((degree - 1) * guess + value // guess ** (degree - 1)) // degree
-        if better >= guess:
-            return guess
-        guess = better
-
-
-def enclosure(value: object, bits: int) -> tuple[Fraction, Fraction]:
-    """(low, high) around a value, from enclosures of its letters of width 2^-bits, relatively."""
+def enclosure(value: object, bits: int) -> Bounds:
+    """(low, high) around a value, from bounds on its letters."""
     if rational(value):
         return Fraction(value), Fraction(value)
     low = high = Fraction(0)
@@ -247,49 +223,18 @@ def enclosure(value: object, bits: int) -> tuple[Fraction, Fraction]:
         bounds = (coefficient, coefficient)
         for n, exponent in powers:
             for _ in range(exponent):
-                bounds = _times(bounds, _letter_bounds(value.field.letters[n], bits))
+                bounds = times(bounds, _letter_bounds(value.field.letters[n], bits))
         low, high = low + bounds[0], high + bounds[1]
     return low, high
 
 
-def _letter_bounds(letter: Letter, bits: int) -> tuple[Fraction, Fraction]:
+def _letter_bounds(letter: Letter, bits: int) -> Bounds:
     if letter.degree is None:
         return log_bounds(letter.value, bits)
     low, high = enclosure(letter.value, bits)
     if low < 0:
         raise Unknown("the root of what may be negative")
-    shift = bits + max(high.denominator.bit_length() - high.numerator.bit_length(), 0)
-    scale = 1 << shift
-    return (
-        Fraction(integer_root(int(low * scale**letter.degree), letter.degree), scale),
-        Fraction(integer_root(int(high * scale**letter.degree), letter.degree) + 1, scale),
-    )
-
-
-def log_bounds(value: Fraction, bits: int) -> tuple[Fraction, Fraction]:
-    """Bounds on log(value): value = 2^k m with 1/2 < m < 2, log m = 2 artanh((m - 1)/(m + 1))."""
-    k = value.numerator.bit_length() - value.denominator.bit_length()
-    (a, b), (c, d) = _log_near_one(value / Fraction(2) ** k, bits), _log_near_one(Fraction(2), bits)
-    return (a + k * c, b + k * d) if k >= 0 else (a + k * d, b + k * c)
-
-
-def _log_near_one(value: Fraction, bits: int) -> tuple[Fraction, Fraction]:
-    """For 1/2 <= value <= 2: |t| <= 1/3, and the terms left out add up to at most |t|^(2n+1) / (1 - t^2)."""
-    scale = 1 << (bits + 16)
-    t = (value - 1) / (value + 1)
-    step = Fraction(round(t * scale), scale)
-    total, power, count = Fraction(0), step, 0
-    while abs(power) * scale > 1 and count < bits:
-        total += power / (2 * count + 1)
-        power = Fraction(round(power * step * step * scale), scale)
-        count += 1
-    slack = Fraction(8 * (count + 4), scale) + 4 * abs(power)
-    return 2 * total - slack, 2 * total + slack
-
-
-def _times(first: tuple, second: tuple) -> tuple[Fraction, Fraction]:
-    products = [a * b for a in first for b in second]
-    return min(products), max(products)
+    return root_bounds(low, high, letter.degree, bits)
 
 
 def _terms(value: object) -> list:

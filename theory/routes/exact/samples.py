@@ -146,9 +146,12 @@ class Inputs:
 
 def vectors_of(base: IndexedBase) -> VectorFamily | None:
     """The vectors of which a family is the magnitude, or a component."""
-    if base in MAGNITUDES:
-        return MAGNITUDES[base]
-    return next((vectors for vectors in MAGNITUDES.values() if base in vectors.components), None)
+    if len(_VECTORS) < len(MAGNITUDES):  # families are declared where they are first used
+        _VECTORS.update({r: {base: vectors for base in (r, *vectors.components)} for r, vectors in MAGNITUDES.items()})
+    return next((members[base] for members in _VECTORS.values() if base in members), None)
+
+
+_VECTORS: dict[IndexedBase, dict[IndexedBase, VectorFamily]] = {}
 
 
 def _draw(rng: random.Random, bits: int, positive: bool) -> int:
