@@ -146,7 +146,9 @@ def over(part: Nonneg, divisor: Nonneg) -> Nonneg:
 def total(body: Callable[[sp.Symbol], Nonneg], length: sp.Expr = P) -> Nonneg:
     """sum_k of non-negative terms."""
     part, index = _term(body, length)
-    return _make(index_sum(lambda k: part.expr.xreplace({index: k}), length), "a sum over k", part, data=(index, length))
+    return _make(
+        index_sum(lambda k: part.expr.xreplace({index: k}), length), "a sum over k", part, data=(index, length)
+    )
 
 
 def total_except(which: sp.Symbol, body: Callable[[sp.Symbol], Nonneg], length: sp.Expr = P) -> Nonneg:

@@ -1,8 +1,8 @@
 """The exact route: every statement evaluated in rational arithmetic at random points, derivatives by dual numbers.
 
 Only the standard library computes here. What is shared with the proofs is the transcription: the SymPy trees that the
-claim files write down, with their derivatives left standing (`theory.standing`). Neither SymPy's calculus and simplifier
-nor the moment normal form is used, so that an error there is seen here.
+claim files write down, with their derivatives left standing (`theory.standing`). Neither SymPy's calculus, nor its
+simplifier, nor the moment normal form is used, so that an error there is seen here.
 
 | module | idea |
 |---|---|
@@ -14,7 +14,7 @@ nor the moment normal form is used, so that an error there is seen here.
 | `identities`, `certificates`, `checks`, `impossible`, `findings` | the decisions |
 
 An identity that held at every point is "consistent", with that probability; it is not called proved. An inequality is
-consistent if its certificate, checked anew by a second implementation of its rules, is. A refutation is one exact point.
+consistent if its certificate is, checked anew by a second implementation of its rules. A refutation is one exact point.
 """
 
 from theory.routes.exact.findings import findings

@@ -1,4 +1,4 @@
-"""Checks a certificate anew: its value is computed from its leaves by the rules, and nothing it says about itself counts.
+"""Checks a certificate anew: its value is computed from its leaves by the rules; what it says about itself is not used.
 
 A certificate is a tree of rules (`theory.certificate`). `Recheck` turns it into the node that the rules make of the
 leaves: squares, declared symbols and hypotheses. What the tree says its terms are is compared with that afterwards, and

@@ -12,7 +12,8 @@
 | `total` | (index, length) | sum of the part over index = 1..length |
 
 A total is kept as small as it can be, by the distributive law: what does not depend on the index is taken out of it,
-and a delta picks its one term. That is what makes P = 64 cheap. `indices` says which indices the value of a node depends on.
+and a delta picks its one term. That is what makes P = 64 cheap. `indices` says which indices the value of a node
+depends on.
 """
 
 from __future__ import annotations
@@ -21,8 +22,6 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
 import sympy as sp
-
-from theory.standing import CannotStand
 
 MOST_TERMS = 512  # a product under a sum is multiplied out only up to here
 
@@ -105,7 +104,7 @@ class Program:
             elif factor.kind == "power" and factor.parts[0].kind == "number" and factor.parts[0].data:
                 base, exponent = factor.parts[0].data, factor.parts[1].data
                 integer = isinstance(exponent, Fraction) and exponent.denominator == 1
-                constant, parts = (constant * base**int(exponent), parts) if integer else (constant, [*parts, factor])
+                constant, parts = (constant * base ** int(exponent), parts) if integer else (constant, [*parts, factor])
             else:
                 parts.append(factor)
         if constant == 0:
@@ -181,14 +180,20 @@ class Program:
             return every(index) if every is not None else self.entry(family, index)
         if kind == "delta":
             return rule.get((kind, *data)) or self.delta(*(rule.get(("index", index), index) for index in data))
-        parts = [self.substitute(part, rule, memo) for part in node.parts]
         if kind == "total":
-            index = data[0]
-            brought = (new.indices if isinstance(new, Node) else (new,) for new in rule.values())
-            if ("index", index) in rule or any(index in indices for indices in brought):
-                raise CannotStand(f"the index {index} of a sum would be captured")
-            return self.total(index, parts[1], parts[0])
-        return self.rebuilt(node, parts)
+            return self._substituted_total(node, rule, memo)
+        return self.rebuilt(node, [self.substitute(part, rule, memo) for part in node.parts])
+
+    def _substituted_total(self, node: Node, rule: Mapping, memo: dict) -> Node:
+        """Index symbols that the rule brings in are not captured: the index of the sum is renamed before."""
+        if all(key[0] == "index" and key[1] not in node.indices for key in rule):
+            return node
+        (body, length), index = node.parts, node.data[0]
+        brought = (new.indices if isinstance(new, Node) else (new,) for new in rule.values())
+        if ("index", index) in rule or any(index in indices for indices in brought):
+            fresh = sp.Dummy(index.name, integer=True)
+            body, index = self.substitute(body, {("index", index): fresh}), fresh
+        return self.total(index, self.substitute(length, rule, memo), self.substitute(body, rule, memo))
 
     def rebuilt(self, node: Node, parts: list[Node]) -> Node:
         """The same operation on other parts (not for totals)."""

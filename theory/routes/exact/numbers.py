@@ -77,10 +77,10 @@ class Field:
             factor = Fraction(1)
             for n, exponent in zip(known, exponents, strict=False):
                 factor *= self.letters[n].value ** exponent
-            for times in (1, 2):  # value^times is the product
-                if factor != 1 and value**times == factor:
+            for power in (1, 2):  # value^power is the product
+                if factor != 1 and value**power == factor:
                     pairs = zip(known, exponents, strict=False)
-                    return sum((Fraction(exponent, times) * self._letter(n) for n, exponent in pairs), 0)
+                    return sum((Fraction(exponent, power) * self._letter(n) for n, exponent in pairs), 0)
         return self._new(Letter(None, Fraction(value)))
 
     def _new(self, letter: Letter) -> Mixed:

@@ -1,4 +1,4 @@
-"""A statement as a question to this route: the programs of its sides, what they read, and where the statement is made."""
+"""A statement as a question to this route: the programs of its sides, what they read, and where it is made."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ occur, a vector v becomes v |v|, so that its magnitude is a square and half-inte
 come from `EXPONENTS`, and P and every other length is the sample's.
 
 The shapes beside "generic" are for small points: "one-hot" (one vector, the same in all families, carries everything),
-"equal" (all vectors are that one), "axis" (all lie on one axis). "inside" is generic, divided by a power of 2 that makes
+"equal" (all vectors are that one), "axis" (all lie on one axis). "inside" is generic, divided by a number that makes
 every mean smaller than 1.
 """
 
@@ -147,7 +147,7 @@ class Inputs:
 def vectors_of(base: IndexedBase) -> VectorFamily | None:
     """The vectors of which a family is the magnitude, or a component."""
     if len(_VECTORS) < len(MAGNITUDES):  # families are declared where they are first used
-        _VECTORS.update({r: {base: vectors for base in (r, *vectors.components)} for r, vectors in MAGNITUDES.items()})
+        _VECTORS.update({r: dict.fromkeys((r, *vectors.components), vectors) for r, vectors in MAGNITUDES.items()})
     return next((members[base] for members in _VECTORS.values() if base in members), None)
 
 
