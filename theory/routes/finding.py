@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import theory
@@ -39,6 +40,7 @@ class Finding:
             raise ValueError(f"route {self.route!r}, status {self.status!r}; accepted: {ROUTES}, {STATUSES}")
 
 
+@cache
 def place_of(thing: object) -> str:
     """The file and line of a module, class or function, as "file:line" relative to the project."""
     path = Path(inspect.getsourcefile(thing)).relative_to(ROOT)

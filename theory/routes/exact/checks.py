@@ -6,14 +6,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 
-import sympy as sp
-
 from theory.certificate import Nonneg, NotProved
 from theory.routes.exact.certificates import Assumption, Recheck, Rejected
 from theory.routes.exact.evaluation import Evaluation
 from theory.routes.exact.identities import Failure, evaluate_identities
+from theory.routes.exact.nodes import Node
 from theory.routes.exact.numbers import Unknown, rational, sign
-from theory.routes.exact.questions import Question, domain, holds, inputs_of, question
+from theory.routes.exact.questions import Question, domain, inputs_of, question
 from theory.routes.exact.samples import Sample, sample_of
 from theory.statements import UNDEFINED, Identity, Inequality
 
@@ -54,7 +53,7 @@ def counterexample(statement: Identity | Inequality, asked: Question, seed: str)
     if not violated(statement.relation, values):
         return None
     witness = {"inputs": at.data(side for pair in asked.sides for side in pair), "values": shown(values)}
-    found = next(violations(statement, asked, seed), None)
+    found = next(violations(statement, asked, small_points(statement, asked.nodes, seed)), None)
     by_chance = "random points find none" if found is None else f"so does a random one with P = {found.length}"
     detail = f"the named counterexample violates it; {by_chance}{_derivatives(asked)}"
     return Answer("refuted", "one exact point", detail, counterexample, witness)
@@ -64,55 +63,62 @@ def check_identity(statement: Identity, asked: Question, seed: str) -> Answer:
     """Both sides at one random sample for each P."""
     found = evaluate_identities(statement, asked.differences(), asked.nodes, seed)
     if isinstance(found, Failure):
-        simple = next(violations(statement, asked, seed), found.sample)
+        simple = next(violations(statement, asked, small_points(statement, asked.nodes, seed)), found.sample)
         return _refuted(statement, asked, simple, check_identity)
     return Answer("consistent", found.scope(), found.detail() + _derivatives(asked), check_identity)
 
 
 def check_inequality(statement: Inequality, asked: Question, seed: str) -> Answer:
     """Both sides compared at small points, which can only refute; then the certificate checked anew."""
-    found = next(violations(statement, asked, seed), None)
+    check, problem = _rechecked(statement, asked)
+    points = small_points(statement, [*asked.nodes, *(assumed.value for assumed in check.assumptions)], seed)
+    found = next(violations(statement, asked, points), None)
     if found is not None:
         return _refuted(statement, asked, found, check_inequality)
+    problem = problem or unfounded(statement, check.assumptions, points)
+    if not problem:
+        found = evaluate_identities(statement, check.equalities, asked.nodes, seed, everywhere=True)
+        if not isinstance(found, Failure):
+            done = f"certificate checked anew: {check.rules} rules, {len(check.equalities)} equalities"
+            detail = f"{done}; {found.detail()}{_derivatives(asked)}"
+            return Answer("consistent", found.scope(), detail, check_inequality)
+        problem = f"it is not an identity ({found.purpose})"
+    detail = f"the certificate: {problem}; no violation at {len(points)} small points"
+    return Answer("undecided", "", detail, check_inequality)
+
+
+def _rechecked(statement: Inequality, asked: Question) -> tuple[Recheck, str]:
+    """The certificates read, and what is wrong with them."""
+    check = Recheck(asked.program, asked.reader)
     if statement.proof is None:
-        return Answer("undecided", "", "no certificate, and no violation at small points", check_inequality)
+        return check, "there is none"
     try:
         certificates = statement.proof()
         certificates = [certificates] if isinstance(certificates, Nonneg) else list(certificates)
-        check = recheck(asked, certificates, statement.strict)
-        found = evaluate_identities(statement, check.equalities, asked.nodes, seed, everywhere=True)
+        recheck(check, asked, certificates, statement.strict)
     except (NotProved, Rejected) as reason:
-        return Answer("undecided", "", f"the certificate: {reason}", check_inequality)
-    if isinstance(found, Failure):
-        return Answer("undecided", "", f"the certificate is not an identity: {found.purpose}", check_inequality)
-    wrong = unfounded(statement, check.assumptions, seed)
-    if wrong:
-        return Answer("undecided", "", f"the certificate: {wrong}", check_inequality)
-    done = f"certificate checked anew: {check.rules} rules, {len(check.equalities)} equalities"
-    return Answer("consistent", found.scope(), f"{done}; {found.detail()}{_derivatives(asked)}", check_inequality)
+        return check, str(reason)
+    return check, ""
 
 
-def recheck(asked: Question, certificates: list[Nonneg], strict: bool) -> Recheck:
-    """The equalities by which certificates prove right - left >= 0; `Rejected` where a rule does not apply."""
+def recheck(check: Recheck, asked: Question, certificates: list[Nonneg], strict: bool) -> None:
+    """Adds the equalities by which certificates prove right - left >= 0; `Rejected` where a rule does not apply."""
     if len(certificates) != len(asked.pairs):
         raise Rejected(f"{len(certificates)} certificates for {len(asked.pairs)} inequalities")
-    check = Recheck(asked.program, asked.reader)
     for (_, difference), certificate in zip(asked.differences(), certificates, strict=True):
         if strict and not certificate.strict:
             raise Rejected("it shows >= 0, not > 0")
         value = check.value(certificate)
         check.equalities.append(("right - left", check.program.add(difference, check.negative(value))))
-    return check
 
 
-def unfounded(statement: Inequality, assumptions: list[Assumption], seed: str) -> str:
+def unfounded(statement: Inequality, assumptions: list[Assumption], points: list[Sample]) -> str:
     """What a certificate assumes and the statement does not: by name, or at a point of its domain."""
     named = {hypothesis.text for hypothesis in statement.hypotheses}
     missing = [assumption.text for assumption in assumptions if assumption.text not in named]
     if missing:
-        return f"assumes {', '.join(dict.fromkeys(missing))}"
-    inputs, free = inputs_of([assumption.value for assumption in assumptions])
-    for sample in islice(domain(statement, inputs, free, seed), POINTS) if assumptions else ():
+        return f"it assumes {', '.join(dict.fromkeys(missing))}, which the statement does not name"
+    for sample in points if assumptions else ():
         value = Evaluation(sample)
         for assumption in assumptions:
             try:
@@ -123,10 +129,15 @@ def unfounded(statement: Inequality, assumptions: list[Assumption], seed: str) -
     return ""
 
 
-def violations(statement: Identity | Inequality, asked: Question, seed: str) -> Iterator[Sample]:
-    """Small points of the domain at which the statement fails; a side without a value there decides nothing."""
-    inputs, free = inputs_of(asked.nodes)
-    for sample in islice(domain(statement, inputs, free, f"{seed} small"), POINTS):
+def small_points(statement: Identity | Inequality, nodes: list[Node], seed: str) -> list[Sample]:
+    """Small points of the domain of a statement."""
+    inputs, free = inputs_of(nodes)
+    return list(islice(domain(statement, inputs, free, f"{seed} small"), POINTS))
+
+
+def violations(statement: Identity | Inequality, asked: Question, points: list[Sample]) -> Iterator[Sample]:
+    """The points at which the statement fails; a side without a value there decides nothing."""
+    for sample in points:
         try:
             values = values_at(asked, sample)
             if UNDEFINED not in values and violated(statement.relation, values):
@@ -193,6 +204,3 @@ def _entries(value: Evaluation, assumption: Assumption) -> Iterator[object]:
             yield entry
 
     yield from walk(value(assumption.value), ())
-
-
-__all__ = ["Answer", "check_identity", "check_inequality", "decide", "holds", "recheck", "sp"]

@@ -128,7 +128,9 @@ class Inputs:
                 rows = [_shaped(shape, n, one, _vector(dimension, rng, bits)) for n in range(length)]
                 if self.exponents:
                     rows = [(*(entry * row[-1] for entry in row[:-1]), row[-1] ** 2) for row in rows]
-                columns = ([entry * scale for entry in column] for column in zip(*rows, strict=True))
+                columns = map(list, zip(*rows, strict=True))
+                if scale != 1:
+                    columns = ([entry * scale for entry in column] for column in columns)
                 lists |= dict(zip((*vectors.components, vectors.r), columns, strict=True))
         return Sample(length, numbers, lists, dict(positions))
 
@@ -172,11 +174,13 @@ def _shaped(shape: str, number: int, common: tuple[int, ...], own: tuple[int, ..
 
 def _vector(dimension: int, rng: random.Random, bits: int) -> tuple[int, ...]:
     """A vector followed by its magnitude."""
-    a, b, c, d = (_draw(rng, bits, False) for _ in range(4))
     if dimension == 1:
+        a = _draw(rng, bits, False)
         return a, abs(a)
+    a, b = _draw(rng, bits, False), _draw(rng, bits, False)
     if dimension == 2:
         return a * a - b * b, 2 * a * b, a * a + b * b
+    c, d = _draw(rng, bits, False), _draw(rng, bits, False)
     if dimension == 3:
         return a * a + b * b - c * c - d * d, 2 * (a * d + b * c), 2 * (b * d - a * c), a * a + b * b + c * c + d * d
     raise Unknown(f"vectors of {dimension} coordinates")
