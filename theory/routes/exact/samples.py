@@ -14,8 +14,8 @@ occur, a vector v becomes v |v|, so that its magnitude is a square and half-inte
 come from `EXPONENTS`, and P and every other length is the sample's.
 
 The shapes beside "generic" are for small points: "one-hot" (one vector, the same in all families, carries everything),
-"equal" (all vectors are that one), "axis" (all lie on one axis). "inside" is generic, divided by a number that makes
-every mean smaller than 1.
+"equal" (all vectors are that one), "axis" (all lie on one axis), "fine" (generic, an eighth of it). "inside" is generic,
+divided by a number that makes every mean smaller than 1.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from theory.phasors import MAGNITUDES, SCALARS, VectorFamily, eps
 from theory.routes.exact.numbers import Field, Unknown
 
 EXPONENTS = (Fraction(2), Fraction(1, 2), Fraction(3, 2), Fraction(3))
-SHAPES = ("generic", "one-hot", "equal", "axis", "inside")
+SHAPES = ("generic", "fine", "one-hot", "equal", "axis", "inside")
 SHORT = 2  # lengths at which all of them are tried; beyond, the first two
 
 
@@ -107,7 +107,7 @@ class Inputs:
         self, rng: random.Random, length: int, bits: int, positions: Mapping, exponent: Fraction, shape: str = "generic"
     ) -> Sample:
         """A sample of one of the `SHAPES`; `exponent` is the value of every symbol that occurs in an exponent."""
-        scale = Fraction(1, length << 2 * bits + 2) if shape == "inside" else 1
+        scale = {"inside": Fraction(1, length << 2 * bits + 2), "fine": Fraction(1, 8)}.get(shape, 1)
         numbers: dict[sp.Symbol, Fraction | int] = {}
         for symbol in sorted(self.symbols, key=str):
             if symbol in self.lengths:
