@@ -14,7 +14,7 @@ occur, a vector v becomes v |v|, so that its magnitude is a square and half-inte
 come from `EXPONENTS`, and P and every other length is the sample's.
 
 The shapes beside "generic" are for small points: "one-hot" (one vector, the same in all families, carries everything),
-"equal" (all vectors are that one), "axis" (all lie on one axis), "fine" (generic, an eighth of it). "inside" is generic,
+"equal" (all vectors are that one), "axis" (all lie on one axis), "fine" (an eighth of generic). "inside" is generic,
 divided by a number that makes every mean smaller than 1.
 """
 
