@@ -77,6 +77,8 @@ class Evaluation:
         return self.field.root(base, exponent.denominator) ** exponent.numerator
 
     def _folded(self, node: Node, operation: Callable) -> object:
+        if not self.axes(node):
+            return reduce(operation, map(self, node.parts))
         groups: dict[Axes, object] = {}
         for part in node.parts:
             axes, value = self.axes(part), self(part)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterator, Mapping
 from time import process_time
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 
 from theory.kinds.deduction import Deduction
 from theory.kinds.impossible import Impossible
@@ -29,9 +29,10 @@ AGREES = {"proved": ("consistent", "proved"), "refuted": ("refuted",)}
 def findings(module: ModuleType) -> Iterator[Finding]:
     """One finding for each statement of a claim module to which the route applies."""
     name = module.__name__.removeprefix("theory.")
+    known: dict[int, Answer | None] = {}  # by the identity of the statement: deductions rest on others of the file
     for number, statement in enumerate(module.STATEMENTS):
         started = process_time()
-        answer = answer_to(statement, f"{name} {number}")
+        answer = known[id(statement)] = answer_to(statement, f"{name} {number}", known)
         if answer is not None:
             yield Finding(
                 "exact",
@@ -46,23 +47,25 @@ def findings(module: ModuleType) -> Iterator[Finding]:
             )
 
 
-def answer_to(statement: object, seed: str) -> Answer | None:
-    """The answer about one statement; nothing where the route does not apply."""
+def answer_to(statement: object, seed: str, known: Mapping[int, Answer | None] = MappingProxyType({})) -> Answer | None:
+    """The answer about one statement, given those known already; nothing where the route does not apply."""
+    if id(statement) in known:
+        return known[id(statement)]
     if isinstance(statement, Identity | Inequality):
         return decide(statement, seed)
     if isinstance(statement, Deduction):
-        return deduced(statement, seed)
+        return deduced(statement, seed, known)
     if isinstance(statement, Impossible):
         return impossible.decide(statement, seed)
     return None
 
 
-def deduced(statement: Deduction, seed: str) -> Answer:
+def deduced(statement: Deduction, seed: str, known: Mapping[int, Answer | None]) -> Answer:
     """Consistent if every premise is."""
     scopes = []
     for number, given in enumerate(statement.premises):
         premise = _named(given) if isinstance(given, str) else given
-        answer = answer_to(premise, f"{seed} premise {number}")
+        answer = answer_to(premise, f"{seed} premise {number}", known)
         if answer is None or answer.status not in AGREES["proved"]:
             status = "not decided by this route" if answer is None else f"{answer.status}: {answer.detail}"
             return Answer("undecided", "", f"premise '{premise.name}' is {status}", deduced)

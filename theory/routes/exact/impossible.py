@@ -21,7 +21,13 @@ def decide(statement: Impossible, seed: str) -> Answer:
         values = dict(witness.recompute())
         if not HOLDS[witness.relation](values["left"], values["right"]):
             found = {"inputs": dict(witness.inputs), "values": values}
-            return Answer("refuted", "one exact object", "the named object has the properties", decide, found)
+            return Answer(
+                "refuted",
+                "one exact object",
+                "the named object has the properties; its values are those that the claim's file recomputes",
+                decide,
+                found,
+            )
     try:
         return _contradiction(statement, seed)
     except (CannotStand, NotProved, Rejected, Unknown) as reason:

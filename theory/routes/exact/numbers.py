@@ -36,11 +36,17 @@ class Field:
     """The letters of one point, in the order in which they were needed."""
 
     letters: list[Letter] = field(default_factory=list)
+    roots: dict[tuple[Fraction, int], object] = field(default_factory=dict)
 
     def root(self, value: object, degree: int) -> object:
         """The root of a value >= 0."""
         if isinstance(value, Mixed):
             return self._root_of_mixed(value, degree)
+        if (value, degree) not in self.roots:
+            self.roots[value, degree] = self._root_of_rational(value, degree)
+        return self.roots[value, degree]
+
+    def _root_of_rational(self, value: Fraction | int, degree: int) -> object:
         if value < 0:
             raise Unknown("the root of a negative number")
         if (perfect := perfect_root(value, degree)) is not None:
