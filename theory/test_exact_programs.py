@@ -11,6 +11,7 @@ import pytest
 import sympy as sp
 
 from theory import exact
+from theory.claims import modules
 from theory.mrsnorm import eq05, eq08, isometry
 from theory.norms import loss, mean_magnitude, root_mean_square
 from theory.phasors import (
@@ -118,6 +119,11 @@ def test_remembered_derivatives_are_not_mixed_up_with_standing_ones():
     assert any(entry.has(Slope) for entry in inside)
     assert isometry.by_differentiation() == before
     assert not any(entry.has(Slope) for entry in before)
+
+
+def test_no_claim_remembers_a_derivative_by_a_plain_cache():
+    for module in modules():
+        assert not {"cache", "lru_cache"} & set(vars(module)), module.__name__
 
 
 @pytest.mark.parametrize(
