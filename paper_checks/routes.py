@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from paper_checks.run import Result
 
 MODULES = {  # route -> the module with its `findings`, in the order of the reports
+    "exact": "theory.routes.exact",
     "interval": "theory.routes.interval",
     "coq": "theory.routes.kernel",
 }
