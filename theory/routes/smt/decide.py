@@ -1,0 +1,258 @@
+"""How a statement is put to z3, and what its answers are worth.
+
+    identity     left - right, one fraction: is there a point where its numerator is not zero?
+    inequality   the whole goal: is there a point where right < left? Where z3 does not say, the steps of its certificate
+
+at 1, 2, 3, ... phasors, as far as z3 gets within its limits, and for every P at once where no sum depends on it. The
+hypotheses are those that the certificate assumes; that they can be met at all is a query as well. "unsat" proves,
+within that scope; "sat" refutes if its model holds up (`theory.routes.smt.models`); "unknown" ends the search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import islice, product
+
+import sympy as sp
+from sympy.tensor.indexed import IndexedBase
+
+from theory.certificate import Nonneg, NotProved
+from theory.lemmas import recording
+from theory.phasors import N, P
+from theory.proof import Witness
+from theory.routes.smt.models import Mismatch, counterexample
+from theory.routes.smt.solver import Solver
+from theory.routes.smt.steps import Steps, hypotheses
+from theory.routes.smt.translate import POSITIONS, Inexpressible, Translation, bases_of, lengths_of
+from theory.statements import Identity, Statement, entries_of
+
+LONGEST = 3
+EXPONENTS = (Fraction(2), Fraction(1), Fraction(3), Fraction(1, 2), Fraction(3, 2))
+
+
+@dataclass
+class Answer:
+    """What z3 said: `status` as in a `Finding`, where, and how."""
+
+    status: str
+    scope: str = ""
+    detail: str = ""
+    witness: Witness | None = None
+
+
+@dataclass
+class Query:
+    """One statement at one length: its translation, what is assumed, and its pairs as fractions."""
+
+    statement: Statement
+    solver: Solver
+    translate: Translation
+    certificates: Sequence[Nonneg] = ()
+    assumed: list[object] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        left, right = self.statement.sides()
+        self.pairs = [
+            (self.translate(a), self.translate(b)) for a, b in zip(entries_of(left), entries_of(right), strict=True)
+        ]
+        for divisor in self.statement.nonzero:
+            if isinstance(divisor, IndexedBase):
+                for k in range(1, self.translate.length + 1):
+                    self.translate.not_zero(self.translate(divisor[k]))
+            else:
+                self.translate.not_zero(self.translate(divisor))
+        for certificate in self.certificates:
+            for value, strict in hypotheses(certificate, self.translate):
+                term = self.solver.term(value.numerator_with_sign())
+                self.assumed.append(term > 0 if strict else term >= 0)
+
+    def known(self) -> list[object]:
+        """Everything that may be assumed."""
+        return [*self.translate.known(), *self.assumed]
+
+    def wrong(self) -> Iterator[object]:
+        """For each pair, that it does not satisfy the relation."""
+        for a, b in self.pairs:
+            gap = b - a
+            if self.statement.relation == "=":
+                yield gap.num
+            else:
+                term = self.solver.term(gap.numerator_with_sign())
+                yield term <= 0 if self.statement.relation == "<" else term < 0
+
+    def whole(self) -> tuple[str, object | None]:
+        """unsat if every pair holds, sat with a model if one fails, else unknown."""
+        known, unsure = self.known(), False
+        for wrong in self.wrong():
+            if self.statement.relation == "=":
+                answer, model = self.solver.is_zero(wrong, *known)
+            else:
+                answer, model = self.solver.ask(wrong, *known)
+            if answer == "sat":
+                return answer, model
+            unsure |= answer == "unknown"
+        return ("unknown" if unsure else "unsat"), None
+
+    def steps(self) -> tuple[bool, str]:
+        """Whether z3 accepts every node of the certificates, and that they are the differences of the sides."""
+        checker = Steps(self.solver, self.translate)
+        for (a, b), certificate in zip(self.pairs, self.certificates, strict=True):
+            if self.statement.strict and not certificate.strict:
+                return False, "the certificate shows >= 0, not > 0"
+            if not checker.equal(b - a, self.translate(certificate.expr)):
+                return False, "z3 does not find the certificate equal to the difference of the sides"
+            if not checker.accept(certificate):
+                return False, checker.refused
+        return True, f"{checker.count} steps"
+
+
+def decide(statement: Statement, solver: Solver) -> Answer:
+    """z3's answer about an identity or an inequality; raises `Inexpressible` where it is not real arithmetic."""
+    return _Search(statement, solver).answer()
+
+
+class _Search:
+    """The queries about one statement, from one phasor upwards."""
+
+    def __init__(self, statement: Statement, solver: Solver) -> None:
+        self.statement, self.solver = statement, solver
+        self.problem = ""
+        self.certificates = self._certificates()
+        sides = [entry for side in statement.sides() for entry in entries_of(side)]
+        proofs = [node.expr for certificate in self.certificates for node in certificate.walk()]
+        self.expressions = [*sides, *proofs, *(e for e in statement.nonzero if not isinstance(e, IndexedBase))]
+        self.free = {s for e in self.expressions for s in e.free_symbols if s.is_Symbol and not _is_index(s)}
+        self.free -= {base.label for base in bases_of(self.expressions)}
+        self.lengths = lengths_of(self.expressions)
+        self.unsure = ""
+
+    def _certificates(self) -> list[Nonneg]:
+        proof = getattr(self.statement, "proof", None)
+        if proof is None:
+            return []
+        try:
+            with recording():
+                found = proof()
+        except NotProved as reason:
+            self.problem = str(reason)
+            return []
+        found = [found] if isinstance(found, Nonneg) else list(found)
+        named = {hypothesis.text for hypothesis in self.statement.hypotheses}
+        unnamed = [text for certificate in found for text in certificate.hypotheses if text not in named]
+        if unnamed:
+            self.problem = f"the certificate assumes '{unnamed[0]}', which the statement does not name"
+            return []
+        return found
+
+    def answer(self) -> Answer:
+        """Proved within a scope, refuted by a model that holds up, or undecided."""
+        found = []
+        for fixed in self._exponents():
+            answer = self._every_length(fixed) if self.lengths else self._at_once(fixed)
+            if answer.status == "refuted":
+                return answer
+            if answer.status == "proved":
+                found.append((", ".join([answer.scope, *(f"{s} = {v}" for s, v in fixed.items())]), answer.detail))
+        if not found:
+            return Answer("undecided", detail=self.unsure or self.problem or "z3 has not decided it within its limits")
+        return Answer("proved", "; ".join(scope for scope, _ in found), "; ".join(dict.fromkeys(d for _, d in found)))
+
+    def _exponents(self) -> list[dict[sp.Symbol, Fraction]]:
+        """Values for the symbols in exponents that meet the hypotheses about them; at most two choices."""
+        powers = {node.exp for e in self.expressions for node in e.atoms(sp.Pow)}
+        symbols = sorted({s for exponent in powers for s in exponent.free_symbols}, key=str)
+        if not symbols:
+            return [{}]
+        if any(s not in self.free for s in symbols):
+            raise Inexpressible("an exponent that differs from phasor to phasor")
+        leaves = {n.expr: n.strict for c in self.certificates for n in c.walk() if n.hypothesis}
+        about = {e: strict for e, strict in leaves.items() if e.free_symbols and e.free_symbols <= set(symbols)}
+
+        def meets(values: dict[sp.Symbol, Fraction]) -> bool:
+            exact = {s: sp.Rational(v.numerator, v.denominator) for s, v in values.items()}
+            if any(s.is_integer and v.denominator != 1 for s, v in values.items()):
+                return False
+            return all(e.subs(exact) > 0 if strict else e.subs(exact) >= 0 for e, strict in about.items())
+
+        choices = (dict(zip(symbols, values, strict=True)) for values in product(EXPONENTS, repeat=len(symbols)))
+        found = list(islice((choice for choice in choices if meets(choice)), 2))
+        if not found:
+            raise Inexpressible(f"no exponent among {', '.join(map(str, EXPONENTS))} meets the hypotheses")
+        return found
+
+    def _query(self, length: int, fixed: dict, squares: bool, integers: bool = False) -> Query:
+        lengths = self.lengths | ({P, N} if self.lengths else set())
+        lengths |= {s for s in self.free if s.is_integer} if integers else set()
+        translate = Translation(self.solver, length, lengths, bases_of(self.expressions), fixed, squares)
+        return Query(self.statement, self.solver, translate, self.certificates)
+
+    def _at_once(self, fixed: dict) -> Answer:
+        """No sum: one query for every P, P being any real number from 1."""
+        status, detail = self._at(2, fixed)
+        if status == "unsat":
+            return Answer("proved", "every P" if P in self.free else self.statement.scope, detail)
+        for length in range(1, LONGEST + 1) if status == "sat" else ():
+            refuted = self._refuted(length, fixed, integers=True)
+            if refuted:
+                return refuted
+        return Answer("undecided")
+
+    def _every_length(self, fixed: dict) -> Answer:
+        reached: dict[str, int] = {}
+        for length in range(1, LONGEST + 1):
+            try:
+                status, detail = self._at(length, fixed, whole="whole" in reached or not reached)
+            except (IndexError, ZeroDivisionError):
+                continue  # no such phasor, or nothing to divide by, at this P
+            if status == "sat":
+                return self._refuted(length, fixed) or Answer("undecided")
+            if status == "unknown":
+                break
+            if status == "unsat":
+                reached[detail] = length
+        if not reached:
+            return Answer("undecided")
+        name = "P" if P in self.lengths else str(min(self.lengths, key=str))
+        detail = "; ".join(f"{how} at {name} <= {length}" for how, length in reached.items())
+        return Answer("proved", f"{name} <= {max(reached.values())}", detail)
+
+    def _at(self, length: int, fixed: dict, whole: bool = True) -> tuple[str, str]:
+        """(answer, how): unsat, sat, unknown, or "empty" where the assumptions cannot be met."""
+        identity = isinstance(self.statement, Identity)
+        query = self._query(length, fixed, squares=identity)
+        answer = query.whole()[0] if whole else "unknown"
+        how = "the whole goal"
+        if answer == "unknown" and self.certificates:
+            query = self._query(length, fixed, squares=True)
+            accepted, how = query.steps()
+            self.unsure = self.unsure if accepted else how
+            answer = "unsat" if accepted else "unknown"
+        if answer == "unsat":
+            possible = self.solver.ask(*query.known())[0]
+            if possible != "sat":
+                self.unsure = "z3 has not found that the hypotheses can be met"
+            return {"sat": "unsat", "unsat": "empty", "unknown": "unknown"}[possible], how
+        return answer, how
+
+    def _refuted(self, length: int, fixed: dict, integers: bool = False) -> Answer | None:
+        """A refutation by a model that holds up, with the coordinates as they are or as complex squares."""
+        for squares in (True, False):
+            try:
+                query = self._query(length, fixed, squares, integers)
+                answer, model = query.whole()
+                if answer != "sat":
+                    continue
+                refuted = counterexample(self.statement, query.translate, model, self.free)
+            except Mismatch as reason:
+                self.unsure = str(reason)
+            except (IndexError, ZeroDivisionError):
+                return None
+            else:
+                return Answer("refuted", "one exact point", "z3's model, evaluated again", refuted.witness)
+        return None
+
+
+def _is_index(symbol: sp.Symbol) -> bool:
+    return symbol in POSITIONS or isinstance(symbol, sp.Dummy)

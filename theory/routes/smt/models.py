@@ -1,0 +1,79 @@
+"""A model of z3 as an exact point, which counts only if the statement fails there when it is evaluated again.
+
+Nothing of z3 is trusted here: the values become fractions, the point has to lie in the statement's domain by the
+statement's own predicates, and both sides are computed by `theory.exact`.
+"""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+
+import sympy as sp
+from sympy.tensor.indexed import IndexedBase
+
+from theory import exact
+from theory.exact import Irrational, Point
+from theory.phasors import MAGNITUDES
+from theory.proof import Refuted
+from theory.routes.smt.translate import POSITIONS, Translation
+from theory.statements import UNDEFINED, Statement, refute
+
+
+class Mismatch(ValueError):
+    """The model is no counterexample: what it says and what was found."""
+
+
+def counterexample(statement: Statement, translate: Translation, model: object, free: set[sp.Symbol]) -> Refuted:
+    """The refutation by this model; raises `Mismatch` where it does not hold up."""
+    at = as_point(translate, model, free)
+    try:
+        for named in (*statement.conditions, *statement.hypotheses):
+            if not named.holds(at):
+                raise Mismatch(f"z3's model violates '{named.text}'")
+        for divisor in statement.nonzero:
+            if not isinstance(divisor, IndexedBase) and exact.evaluate(divisor, at) == 0:
+                raise Mismatch(f"at z3's model {divisor} = 0")
+        outcome = refute(statement, at)
+    except (Irrational, ZeroDivisionError, IndexError) as reason:
+        raise Mismatch(f"z3's model gives no rational value: {reason}") from reason
+    if not isinstance(outcome, Refuted):
+        raise Mismatch(f"z3's model, evaluated again, is no counterexample: {outcome.reason}")
+    if UNDEFINED in outcome.witness.values.values():
+        raise Mismatch("at z3's model a side is not defined")
+    return outcome
+
+
+def as_point(translate: Translation, model: object, free: set[sp.Symbol]) -> Point:
+    """The model as exact inputs; what it leaves open, and families that do not occur, get random rational values."""
+    start = exact.random_point(free, translate.length, random.Random(0))
+    lists = {base: list(values) for base, values in start.lists.items()}
+    for (base, position), term in translate.entries.items():
+        family = MAGNITUDES.get(base)
+        if family is None:
+            lists.setdefault(base, [Fraction(0)] * translate.length)[position - 1] = rational(model, term)
+        elif base not in translate.vectors:  # a magnitude without coordinates: any vector of that length will do
+            for axis, component in enumerate(family.components):
+                lists[component][position - 1] = rational(model, term) if axis == 0 else Fraction(0)
+    numbers = dict(start.numbers)
+    for symbol, value in translate.numbers.items():
+        numbers[symbol] = value if isinstance(value, Fraction) else rational(model, value)
+    for angle, (a, b) in translate.halves.items():
+        if rational(model, a) == 0:
+            raise Mismatch("z3's model has an angle of 180 degrees, whose half has no tangent")
+        tangent = rational(model, b) / rational(model, a)
+        if isinstance(angle, tuple):
+            lists.setdefault(angle[0], [Fraction(0)] * translate.length)[angle[1] - 1] = tangent
+        else:
+            numbers[angle] = tangent
+    return Point({base: tuple(values) for base, values in lists.items()}, numbers, dict(POSITIONS))
+
+
+def rational(model: object, term: object) -> Fraction:
+    """The value of a term in a model; `Mismatch` where it is not rational."""
+    if isinstance(term, Fraction):
+        return term
+    value = model.eval(term, model_completion=True)
+    if not hasattr(value, "as_fraction"):
+        raise Mismatch(f"z3's model has an irrational value, {value}")
+    return Fraction(value.as_fraction())

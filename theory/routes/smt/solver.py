@@ -1,0 +1,181 @@
+"""z3, its limits, and fractions whose denominators are kept as factors.
+
+z3 is optional (`pip install paper-checks[provers]`) and imported when it is first used. Every query has a limit that z3
+counts itself (`rlimit`), so that an answer does not depend on how busy the machine is; a limit on the wall time, far
+above it, is there in case the count is off. What z3 does not decide within them is "unknown".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from types import ModuleType
+
+LIMIT = 60_000  # z3's own count for one query: a few hundredths of a second to half a second
+WALL_MS = 20_000
+INSTALL = "z3 is not installed: pip install z3-solver (the extra `provers`)"
+
+
+class NotInstalled(ImportError):
+    """There is no z3."""
+
+
+def load() -> ModuleType:
+    """The module `z3`, or `NotInstalled`."""
+    try:
+        import z3
+    except ImportError as reason:
+        raise NotInstalled(INSTALL) from reason
+    return z3
+
+
+@dataclass
+class Solver:
+    """One z3 context, so that no query depends on what was asked before it was opened; counts what it asks."""
+
+    limit: int = LIMIT
+    z3: ModuleType = field(default_factory=load)
+    queries: int = 0
+
+    def __post_init__(self) -> None:
+        self.context = self.z3.Context()
+        self.fresh = 0
+
+    def real(self, name: str) -> object:
+        """A new real variable."""
+        self.fresh += 1
+        return self.z3.Real(f"{name}!{self.fresh}", self.context)
+
+    def term(self, value: object) -> object:
+        """A z3 term, also of a `Fraction`."""
+        if isinstance(value, Fraction | int):
+            return self.z3.RealVal(f"{Fraction(value)}", self.context)
+        return value
+
+    def ask(self, *assertions: object, limit: int | None = None) -> tuple[str, object | None]:
+        """("unsat", None), ("sat", model) or ("unknown", None) for all assertions together."""
+        self.queries += 1
+        solver = self.z3.SolverFor("QF_NRA", ctx=self.context)
+        solver.set("rlimit", limit or self.limit)
+        solver.set("timeout", WALL_MS)
+        solver.add(*assertions)
+        answer = str(solver.check())
+        return answer, (solver.model() if answer == "sat" else None)
+
+    def is_zero(self, value: object, *assumptions: object, limit: int | None = None) -> tuple[str, object | None]:
+        """Whether a term vanishes: z3's polynomial normal form first, then its solver on "not zero"."""
+        if isinstance(value, Fraction):
+            return ("unsat" if value == 0 else "sat"), None
+        plain = self.z3.simplify(value, som=True)
+        if self.z3.is_rational_value(plain) and plain.as_fraction() == 0:
+            self.queries += 1
+            return "unsat", None
+        return self.ask(plain != 0, *assumptions, limit=limit)
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """num / product of den: `num` is a `Fraction` or a z3 term, `den` maps a term's id to the term and its power.
+
+    Terms are shared in z3, so the same factor has the same id and is not multiplied twice in a common denominator.
+    """
+
+    solver: Solver
+    num: object
+    den: dict[int, tuple[object, int]] = field(default_factory=dict)
+
+    def __add__(self, other: Ratio) -> Ratio:
+        if isinstance(self.num, Fraction) and self.num == 0:
+            return other
+        if isinstance(other.num, Fraction) and other.num == 0:
+            return self
+        common = dict(self.den)
+        for name, (term, power) in other.den.items():
+            common[name] = (term, max(power, common.get(name, (term, 0))[1]))
+        return Ratio(self.solver, _plus(self.solver, self._over(common), other._over(common)), common)
+
+    def __mul__(self, other: Ratio) -> Ratio:
+        num = _times(self.solver, self.num, other.num)
+        if isinstance(num, Fraction) and num == 0:
+            return Ratio(self.solver, num)
+        den = dict(self.den)
+        for name, (term, power) in other.den.items():
+            den[name] = (term, power + den.get(name, (term, 0))[1])
+        return Ratio(self.solver, num, den)
+
+    def __neg__(self) -> Ratio:
+        return self * Ratio(self.solver, Fraction(-1))
+
+    def __sub__(self, other: Ratio) -> Ratio:
+        return self + -other
+
+    def inverse(self) -> Ratio:
+        """1 / self; what is divided by is then among the factors of `den`. ZeroDivisionError for a plain 0."""
+        top = Fraction(1)
+        for term, power in self.den.values():
+            top = _times(self.solver, top, _power(self.solver, term, power))
+        if isinstance(self.num, Fraction):
+            return Ratio(self.solver, _times(self.solver, top, 1 / self.num))
+        return Ratio(self.solver, top, {self.num.get_id(): (self.num, 1)})
+
+    def __pow__(self, exponent: int) -> Ratio:
+        if exponent < 0:
+            return self.inverse() ** -exponent
+        if exponent == 0:
+            return Ratio(self.solver, Fraction(1))
+        den = {name: (term, power * exponent) for name, (term, power) in self.den.items()}
+        return Ratio(self.solver, _power(self.solver, self.num, exponent), den)
+
+    def divisors(self) -> list[object]:
+        """The factors of the denominator."""
+        return [term for term, _ in self.den.values()]
+
+    def numerator_with_sign(self) -> object:
+        """A term with the sign of the ratio, wherever it is defined: the numerator times every odd factor once."""
+        value = self.num
+        for term, power in self.den.values():
+            if power % 2:
+                value = _times(self.solver, value, term)
+        return value
+
+    def key(self) -> tuple:
+        """The same for ratios that z3's polynomial normal form makes equal."""
+        return (_identity(self.solver, self.num), tuple(sorted((name, power) for name, (_, power) in self.den.items())))
+
+    def _over(self, common: dict) -> object:
+        value = self.num
+        for name, (term, power) in common.items():
+            missing = power - self.den.get(name, (term, 0))[1]
+            value = _times(self.solver, value, _power(self.solver, term, missing))
+        return value
+
+
+def _identity(solver: Solver, value: object) -> object:
+    return value if isinstance(value, Fraction) else solver.z3.simplify(value, som=True).get_id()
+
+
+def _plus(solver: Solver, a: object, b: object) -> object:
+    if isinstance(a, Fraction) and isinstance(b, Fraction):
+        return a + b
+    return solver.term(a) + solver.term(b)
+
+
+def _times(solver: Solver, a: object, b: object) -> object:
+    if isinstance(a, Fraction) and isinstance(b, Fraction):
+        return a * b
+    if a == 0 if isinstance(a, Fraction) else (b == 0 if isinstance(b, Fraction) else False):
+        return Fraction(0)
+    if isinstance(a, Fraction) and a == 1:
+        return b
+    if isinstance(b, Fraction) and b == 1:
+        return a
+    return solver.term(a) * solver.term(b)
+
+
+def _power(solver: Solver, value: object, exponent: int) -> object:
+    if isinstance(value, Fraction):
+        return value**exponent
+    result: object = Fraction(1)
+    for _ in range(exponent):
+        result = _times(solver, result, value)
+    return result
