@@ -25,10 +25,11 @@ from theory.proof import Witness
 from theory.routes.smt.models import Mismatch, counterexample
 from theory.routes.smt.solver import Solver
 from theory.routes.smt.steps import Steps, hypotheses
-from theory.routes.smt.translate import POSITIONS, Inexpressible, Translation, bases_of, lengths_of
-from theory.statements import Identity, Statement, entries_of
+from theory.routes.smt.translate import Inexpressible, Translation, bases_of, lengths_of, positions_of, shortest
+from theory.statements import Identity, Inequality, Statement, entries_of
 
-LONGEST = 3
+LONGEST, LONGEST_IDENTITY = 3, 4
+WHOLE = "the whole goal"
 EXPONENTS = (Fraction(2), Fraction(1), Fraction(3), Fraction(1, 2), Fraction(3, 2))
 
 
@@ -87,7 +88,7 @@ class Query:
         known, unsure = self.known(), False
         for wrong in self.wrong():
             if self.statement.relation == "=":
-                answer, model = self.solver.is_zero(wrong, *known)
+                answer, model = self.solver.is_zero(wrong, self.translate.relations, *known)
             else:
                 answer, model = self.solver.ask(wrong, *known)
             if answer == "sat":
@@ -97,7 +98,7 @@ class Query:
 
     def steps(self) -> tuple[bool, str]:
         """Whether z3 accepts every node of the certificates, and that they are the differences of the sides."""
-        checker = Steps(self.solver, self.translate)
+        checker = Steps(self.solver, self.translate, self.assumed)
         for (a, b), certificate in zip(self.pairs, self.certificates, strict=True):
             if self.statement.strict and not certificate.strict:
                 return False, "the certificate shows >= 0, not > 0"
@@ -123,10 +124,13 @@ class _Search:
         sides = [entry for side in statement.sides() for entry in entries_of(side)]
         proofs = [node.expr for certificate in self.certificates for node in certificate.walk()]
         self.expressions = [*sides, *proofs, *(e for e in statement.nonzero if not isinstance(e, IndexedBase))]
-        self.free = {s for e in self.expressions for s in e.free_symbols if s.is_Symbol and not _is_index(s)}
+        self.positions = positions_of(self.expressions)
+        self.free = {s for e in self.expressions for s in e.free_symbols if s.is_Symbol and not isinstance(s, sp.Dummy)}
+        self.free -= set(self.positions)
         self.free -= {base.label for base in bases_of(self.expressions)}
         self.lengths = lengths_of(self.expressions)
         self.unsure = ""
+        self.shortest = shortest(self.expressions)
 
     def _certificates(self) -> list[Nonneg]:
         proof = getattr(self.statement, "proof", None)
@@ -186,14 +190,15 @@ class _Search:
         lengths = self.lengths | ({P, N} if self.lengths else set())
         lengths |= {s for s in self.free if s.is_integer} if integers else set()
         translate = Translation(self.solver, length, lengths, bases_of(self.expressions), fixed, squares)
+        translate.positions = self.positions
         return Query(self.statement, self.solver, translate, self.certificates)
 
     def _at_once(self, fixed: dict) -> Answer:
         """No sum: one query for every P, P being any real number from 1."""
-        status, detail = self._at(2, fixed)
+        status, detail = self._at(self.shortest, fixed)
         if status == "unsat":
             return Answer("proved", "every P" if P in self.free else self.statement.scope, detail)
-        for length in range(1, LONGEST + 1) if status == "sat" else ():
+        for length in range(1, max(LONGEST, self.shortest) + 1) if status == "sat" else ():
             refuted = self._refuted(length, fixed, integers=True)
             if refuted:
                 return refuted
@@ -201,40 +206,55 @@ class _Search:
 
     def _every_length(self, fixed: dict) -> Answer:
         reached: dict[str, int] = {}
-        for length in range(1, LONGEST + 1):
+        lengths: list[int] = []
+        whole = proving = True
+        for length in range(1, (LONGEST if isinstance(self.statement, Inequality) else LONGEST_IDENTITY) + 1):
             try:
-                status, detail = self._at(length, fixed, whole="whole" in reached or not reached)
+                status, how = self._at(length, fixed, whole)
+                if status == "sat" or (status == "unknown" and not self.certificates):
+                    refuted = self._refuted(length, fixed)
+                    if refuted or status == "sat":
+                        return refuted or Answer("undecided")
             except (IndexError, ZeroDivisionError):
                 continue  # no such phasor, or nothing to divide by, at this P
-            if status == "sat":
-                return self._refuted(length, fixed) or Answer("undecided")
-            if status == "unknown":
+            proving &= status != "unknown"
+            if status == "unknown" and self.certificates:
                 break
-            if status == "unsat":
-                reached[detail] = length
+            if status == "unsat" and proving:
+                lengths.append(length)
+                reached[how] = length
+                whole = how == WHOLE
         if not reached:
             return Answer("undecided")
         name = "P" if P in self.lengths else str(min(self.lengths, key=str))
-        detail = "; ".join(f"{how} at {name} <= {length}" for how, length in reached.items())
-        return Answer("proved", f"{name} <= {max(reached.values())}", detail)
+        scope = f"{name} <= {lengths[-1]}" if lengths[0] == 1 else f"{lengths[0]} <= {name} <= {lengths[-1]}"
+        return Answer("proved", scope, "; ".join(f"{how} at {name} <= {length}" for how, length in reached.items()))
 
     def _at(self, length: int, fixed: dict, whole: bool = True) -> tuple[str, str]:
         """(answer, how): unsat, sat, unknown, or "empty" where the assumptions cannot be met."""
         identity = isinstance(self.statement, Identity)
         query = self._query(length, fixed, squares=identity)
         answer = query.whole()[0] if whole else "unknown"
-        how = "the whole goal"
+        how = WHOLE
         if answer == "unknown" and self.certificates:
             query = self._query(length, fixed, squares=True)
             accepted, how = query.steps()
             self.unsure = self.unsure if accepted else how
             answer = "unsat" if accepted else "unknown"
         if answer == "unsat":
-            possible = self.solver.ask(*query.known())[0]
+            possible = self._possible(length, fixed)
             if possible != "sat":
                 self.unsure = "z3 has not found that the hypotheses can be met"
             return {"sat": "unsat", "unsat": "empty", "unknown": "unknown"}[possible], how
         return answer, how
+
+    def _possible(self, length: int, fixed: dict) -> str:
+        """Whether anything satisfies what is assumed: a proof about nothing is none."""
+        for squares in (False, True):
+            answer = self.solver.ask(*self._query(length, fixed, squares).known())[0]
+            if answer != "unknown":
+                break
+        return answer
 
     def _refuted(self, length: int, fixed: dict, integers: bool = False) -> Answer | None:
         """A refutation by a model that holds up, with the coordinates as they are or as complex squares."""
@@ -253,6 +273,3 @@ class _Search:
                 return Answer("refuted", "one exact point", "z3's model, evaluated again", refuted.witness)
         return None
 
-
-def _is_index(symbol: sp.Symbol) -> bool:
-    return symbol in POSITIONS or isinstance(symbol, sp.Dummy)

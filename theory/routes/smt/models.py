@@ -16,8 +16,11 @@ from theory import exact
 from theory.exact import Irrational, Point
 from theory.phasors import MAGNITUDES
 from theory.proof import Refuted
-from theory.routes.smt.translate import POSITIONS, Translation
+from theory.routes.smt.translate import Translation
 from theory.statements import UNDEFINED, Statement, refute
+
+
+DIGITS = 6
 
 
 class Mismatch(ValueError):
@@ -48,7 +51,14 @@ def as_point(translate: Translation, model: object, free: set[sp.Symbol]) -> Poi
     """The model as exact inputs; what it leaves open, and families that do not occur, get random rational values."""
     start = exact.random_point(free, translate.length, random.Random(0))
     lists = {base: list(values) for base, values in start.lists.items()}
+    for (r, position), (a, b) in translate.square_roots.items():
+        a, b = rational(model, a), rational(model, b)
+        for component, value in zip(MAGNITUDES[r].components, (a * a - b * b, 2 * a * b), strict=True):
+            lists[component][position - 1] = value
     for (base, position), term in translate.entries.items():
+        family = translate.vectors.get(base) or translate.family_of.get(base)
+        if family is not None and (family.r, position) in translate.square_roots:
+            continue
         family = MAGNITUDES.get(base)
         if family is None:
             lists.setdefault(base, [Fraction(0)] * translate.length)[position - 1] = rational(model, term)
@@ -66,14 +76,15 @@ def as_point(translate: Translation, model: object, free: set[sp.Symbol]) -> Poi
             lists.setdefault(angle[0], [Fraction(0)] * translate.length)[angle[1] - 1] = tangent
         else:
             numbers[angle] = tangent
-    return Point({base: tuple(values) for base, values in lists.items()}, numbers, dict(POSITIONS))
+    return Point({base: tuple(values) for base, values in lists.items()}, numbers, dict(translate.positions))
 
 
 def rational(model: object, term: object) -> Fraction:
-    """The value of a term in a model; `Mismatch` where it is not rational."""
+    """The value of a term in a model; an algebraic number is rounded to a fraction, since the point is tried again."""
     if isinstance(term, Fraction):
         return term
     value = model.eval(term, model_completion=True)
     if not hasattr(value, "as_fraction"):
-        raise Mismatch(f"z3's model has an irrational value, {value}")
+        value = value.approx(DIGITS)
+        return Fraction(value.as_fraction()).limit_denominator(10**DIGITS)
     return Fraction(value.as_fraction())

@@ -7,6 +7,7 @@ above it, is there in case the count is off. What z3 does not decide within them
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from types import ModuleType
@@ -14,6 +15,9 @@ from types import ModuleType
 LIMIT = 60_000  # z3's own count for one query: a few hundredths of a second to half a second
 WALL_MS = 20_000
 INSTALL = "z3 is not installed: pip install z3-solver (the extra `provers`)"
+
+
+Relation = tuple[object, int, object, object]  # (root, degree, top, bottom): root^degree = top / bottom
 
 
 class NotInstalled(ImportError):
@@ -40,6 +44,7 @@ class Solver:
     def __post_init__(self) -> None:
         self.context = self.z3.Context()
         self.fresh = 0
+        self.kept: dict[int, object] = {}
 
     def real(self, name: str) -> object:
         """A new real variable."""
@@ -62,15 +67,42 @@ class Solver:
         answer = str(solver.check())
         return answer, (solver.model() if answer == "sat" else None)
 
-    def is_zero(self, value: object, *assumptions: object, limit: int | None = None) -> tuple[str, object | None]:
-        """Whether a term vanishes: z3's polynomial normal form first, then its solver on "not zero"."""
+    def is_zero(self, value: object, relations: Sequence[Relation], *assumptions: object) -> tuple[str, object | None]:
+        """Whether a term vanishes: its polynomial normal form modulo the relations, then the solver on "not zero"."""
         if isinstance(value, Fraction):
             return ("unsat" if value == 0 else "sat"), None
         plain = self.z3.simplify(value, som=True)
+        for relation in reversed(relations):
+            plain = self._reduced(plain, *relation)
         if self.z3.is_rational_value(plain) and plain.as_fraction() == 0:
             self.queries += 1
             return "unsat", None
-        return self.ask(plain != 0, *assumptions, limit=limit)
+        return self.ask(plain != 0, *assumptions)
+
+    def _reduced(self, plain: object, root: object, degree: int, top: object, bottom: object) -> object:
+        """A multiple, by a power of `bottom`, of a polynomial, with root^degree replaced by top / bottom."""
+        monomials = [self._monomial(m, root) for m in (plain.children() if self.z3.is_add(plain) else [plain])]
+        most = max(power // degree for power, _ in monomials)
+        if most == 0:
+            return plain
+        terms = []
+        for power, factors in monomials:
+            often = power // degree
+            factors += [root] * (power % degree) + [top] * often + [bottom] * (most - often)
+            terms.append(self.z3.Product([self.term(factor) for factor in factors]) if factors else self.term(1))
+        return self.z3.simplify(self.z3.Sum(terms), som=True)
+
+    def _monomial(self, term: object, root: object) -> tuple[int, list[object]]:
+        """The power of `root` in a monomial in normal form, and its other factors."""
+        power, others = 0, []
+        for factor in term.children() if self.z3.is_mul(term) else [term]:
+            raised = factor.decl().kind() == self.z3.Z3_OP_POWER
+            base, exponent = (factor.arg(0), factor.arg(1).as_long()) if raised else (factor, 1)
+            if base.eq(root):
+                power += exponent
+            else:
+                others.append(factor)
+        return power, others
 
 
 @dataclass(frozen=True)
@@ -111,9 +143,7 @@ class Ratio:
 
     def inverse(self) -> Ratio:
         """1 / self; what is divided by is then among the factors of `den`. ZeroDivisionError for a plain 0."""
-        top = Fraction(1)
-        for term, power in self.den.values():
-            top = _times(self.solver, top, _power(self.solver, term, power))
+        top = self.denominator()
         if isinstance(self.num, Fraction):
             return Ratio(self.solver, _times(self.solver, top, 1 / self.num))
         return Ratio(self.solver, top, {self.num.get_id(): (self.num, 1)})
@@ -126,9 +156,12 @@ class Ratio:
         den = {name: (term, power * exponent) for name, (term, power) in self.den.items()}
         return Ratio(self.solver, _power(self.solver, self.num, exponent), den)
 
-    def divisors(self) -> list[object]:
-        """The factors of the denominator."""
-        return [term for term, _ in self.den.values()]
+    def denominator(self) -> object:
+        """The denominator multiplied out, as far as z3 does."""
+        value: object = Fraction(1)
+        for term, power in self.den.values():
+            value = _times(self.solver, value, _power(self.solver, term, power))
+        return value
 
     def numerator_with_sign(self) -> object:
         """A term with the sign of the ratio, wherever it is defined: the numerator times every odd factor once."""
@@ -151,7 +184,11 @@ class Ratio:
 
 
 def _identity(solver: Solver, value: object) -> object:
-    return value if isinstance(value, Fraction) else solver.z3.simplify(value, som=True).get_id()
+    if isinstance(value, Fraction):
+        return value
+    plain = solver.z3.simplify(value, som=True)
+    solver.kept[plain.get_id()] = plain  # an id is only the term's own while the term is alive
+    return plain.get_id()
 
 
 def _plus(solver: Solver, a: object, b: object) -> object:

@@ -73,8 +73,8 @@ def hypotheses(node: Nonneg, translate: Translation, where: Where | None = None)
 class Steps:
     """Checks certificates; `refused` says what z3 did not accept, `count` how many nodes it did."""
 
-    def __init__(self, solver: Solver, translate: Translation) -> None:
-        self.solver, self.translate = solver, translate
+    def __init__(self, solver: Solver, translate: Translation, assumed: list[object]) -> None:
+        self.solver, self.translate, self.assumed = solver, translate, assumed
         self.count = 0
         self.refused = ""
         self._done: set[tuple] = set()
@@ -98,12 +98,12 @@ class Steps:
 
     def equal(self, left: Ratio, right: Ratio) -> bool:
         """Whether z3 finds two values equal."""
-        return self.solver.is_zero((left - right).num, *self.translate.known())[0] == "unsat"
+        return self.solver.is_zero((left - right).num, self.translate.relations, *self.translate.known())[0] == "unsat"
 
     def _node(self, node: Nonneg, parts: list[tuple[Nonneg, Where]], where: Where) -> bool:
         whole = self.translate(node.expr, where)
-        if node.rule == "declared" or (node.rule == "a square" and not _is_square(node.expr)):
-            return self._not_negative(whole, node.strict, self.translate.known())
+        if node.rule == "declared" or (node.rule in ("a square", "a power") and not _is_plain(node)):
+            return self._not_negative(whole, node.strict, [*self.translate.known(), *self.assumed])
         if node.rule == "a square":
             variable = self.solver.real("v")
             return self._not_negative(Ratio(self.solver, variable * variable), node.strict, [])
@@ -121,8 +121,6 @@ class Steps:
     def _exponents(self, node: Nonneg) -> tuple[Fraction, ...]:
         """The exponents of a rule about powers, which have to be numbers."""
         if node.rule == "a power":
-            if not isinstance(node.expr, sp.Pow) or node.expr.base != node.parts[0].expr:
-                raise Inexpressible("a power that is not written as one")
             return (self.translate.constant(node.expr.exp),)
         if node.rule == MONOTONE:
             return (self.translate.constant(node.parts[2].expr),)
@@ -151,8 +149,11 @@ class Steps:
         return self.solver.ask(term <= 0 if strict else term < 0, *known)[0] == "unsat"
 
 
-def _is_square(expr: sp.Expr) -> bool:
-    return isinstance(expr, sp.Pow) and expr.exp == 2
+def _is_plain(node: Nonneg) -> bool:
+    """Whether a square is written as one, or a power as one of its part; SymPy may have rewritten it."""
+    if not isinstance(node.expr, sp.Pow):
+        return False
+    return node.expr.base == node.parts[0].expr if node.parts else node.expr.exp == 2
 
 
 def _made(rule: str, parts: Sequence[Ratio], exponents: tuple[Fraction, ...], translate: Translation) -> Ratio:

@@ -22,7 +22,7 @@ import sympy as sp
 from sympy.tensor.indexed import Indexed, IndexedBase
 
 from theory.phasors import MAGNITUDES, IndexSum, i, j
-from theory.routes.smt.solver import Ratio, Solver
+from theory.routes.smt.solver import Ratio, Relation, Solver
 
 POSITIONS = {i: 1, j: 2}
 
@@ -39,6 +39,29 @@ def bases_of(expressions: Iterable[sp.Expr]) -> set[IndexedBase]:
 def lengths_of(expressions: Iterable[sp.Expr]) -> set[sp.Symbol]:
     """The symbols that say how long a sum is."""
     return {s for expr in expressions for node in expr.atoms(IndexSum) for s in node.length.free_symbols}
+
+
+def positions_of(expressions: Iterable[sp.Expr]) -> dict[sp.Symbol, int]:
+    """The value of each free index: i = 1, j = 2, and 1 for one that is the only free index of its families.
+
+    By symmetry nothing is lost: the sums run over all indices, and only distinct i and j are meant.
+    """
+    positions, families = dict(POSITIONS), {}
+    for node in (node for expr in expressions for node in expr.atoms(Indexed)):
+        if node.indices[0].is_Symbol and not isinstance(node.indices[0], sp.Dummy):
+            families.setdefault(node.indices[0], set()).add(node.base)
+    for symbol, bases in families.items():
+        others = set().union(*(found for other, found in families.items() if other != symbol))
+        if symbol not in positions and not bases & others:
+            positions[symbol] = 1
+    return positions
+
+
+def shortest(expressions: Iterable[sp.Expr]) -> int:
+    """The least number of phasors at which every index that is written as a number exists, at least 2."""
+    numbers = [node.indices[0] for expr in expressions for node in expr.atoms(Indexed)]
+    numbers += [node.length for expr in expressions for node in expr.atoms(IndexSum)]
+    return max([2, *(int(number) for number in numbers if number.is_Integer)])
 
 
 class Translation:
@@ -58,21 +81,24 @@ class Translation:
         squares: bool = False,
     ) -> None:
         self.solver, self.length, self.squares = solver, length, squares
+        self.positions: Mapping[sp.Symbol, int] = POSITIONS
         self.numbers: dict[sp.Symbol, object] = {s: Fraction(length) for s in lengths} | dict(fixed or {})
         used = set(used)
         self.vectors = {r: f for r, f in MAGNITUDES.items() if used & set(f.components)}
         self.family_of = {base: f for f in self.vectors.values() for base in f.components}
         self.assumptions: list[object] = []
+        self.relations: list[Relation] = []
         self.divisors: dict[int, object] = {}
         self.entries: dict[tuple[IndexedBase, int], object] = {}
         self.halves: dict[object, tuple[object, object]] = {}
+        self.square_roots: dict[tuple[IndexedBase, int], tuple[object, object]] = {}
         self._roots: dict[tuple, object] = {}
         self._logs: dict[tuple, object] = {}
         self._sums: dict[tuple, Ratio] = {}
 
     def __call__(self, expr: sp.Expr, where: Mapping[sp.Symbol, int] | None = None) -> Ratio:
         """The value of an expression; `where` says which phasor an index is beside i and j."""
-        return self._value(sp.sympify(expr), POSITIONS | dict(where or {}))
+        return self._value(sp.sympify(expr), {**self.positions, **(where or {})})
 
     def known(self) -> list[object]:
         """Everything that may be assumed: the domain of the variables, and that nothing divided by is zero."""
@@ -170,8 +196,10 @@ class Translation:
         key = (*base.key(), degree)
         if key not in self._roots:
             root = self._roots[key] = self.solver.real("root")
-            equal = (Ratio(self.solver, root) ** degree - base).num
-            self.assumptions += [root >= 0, equal == 0]
+            bottom = base.denominator()
+            self.relations.append((root, degree, base.num, bottom))
+            power = Ratio(self.solver, root) ** degree * Ratio(self.solver, bottom)
+            self.assumptions += [root >= 0, power.num == self.solver.term(base.num)]
         return self.ratio(self._roots[key])
 
     def _magnitude(self, square: sp.Expr, where: Mapping[sp.Symbol, int]) -> Ratio | None:
@@ -199,7 +227,7 @@ class Translation:
         return (a * a - b * b if isinstance(node, sp.cos) else self.ratio(2) * a * b) * whole.inverse()
 
     def _number(self, symbol: sp.Symbol) -> object:
-        if symbol in POSITIONS or isinstance(symbol, sp.Dummy):
+        if symbol in self.positions or isinstance(symbol, sp.Dummy):
             raise Inexpressible(f"the index {symbol} as a number")
         if symbol not in self.numbers:
             self.numbers[symbol] = variable = self.solver.real(str(symbol))
@@ -220,7 +248,9 @@ class Translation:
         else:
             names = [self._scalar(component, position) for component in family.components]
             r = self._scalar(family.r, position)
-            self.assumptions.append(r * r == self.solver.z3.Sum([c * c for c in names]))
+            square = self.solver.z3.Sum([c * c for c in names])
+            self.relations.append((r, 2, square, Fraction(1)))
+            self.assumptions.append(r * r == square)
         return self.entries[base, position]
 
     def _scalar(self, base: IndexedBase, position: int) -> object:
@@ -232,6 +262,6 @@ class Translation:
         return variable
 
     def _complex_square(self, family: object, position: int) -> None:
-        a, b = self.solver.real("a"), self.solver.real("b")
+        a, b = self.square_roots[family.r, position] = self.solver.real("a"), self.solver.real("b")
         for name, term in zip((*family.components, family.r), (a * a - b * b, 2 * a * b, a * a + b * b), strict=True):
             self.entries[name, position] = term
