@@ -29,6 +29,7 @@ from theory.routes.smt.translate import Inexpressible, Translation, bases_of, le
 from theory.statements import Identity, Inequality, Statement, entries_of
 
 LONGEST, LONGEST_IDENTITY = 3, 4
+PATIENCE = 6  # queries without an answer, after which nothing larger is asked about a statement
 WHOLE = "the whole goal"
 EXPONENTS = (Fraction(2), Fraction(1), Fraction(3), Fraction(1, 2), Fraction(3, 2))
 
@@ -52,6 +53,7 @@ class Query:
     translate: Translation
     certificates: Sequence[Nonneg] = ()
     assumed: list[object] = field(default_factory=list)
+    answer: tuple[str, object | None] | None = None
 
     def __post_init__(self) -> None:
         left, right = self.statement.sides()
@@ -78,21 +80,28 @@ class Query:
         for a, b in self.pairs:
             gap = b - a
             if self.statement.relation == "=":
-                yield gap.num
+                yield gap
             else:
                 term = self.solver.term(gap.numerator_with_sign())
                 yield term <= 0 if self.statement.relation == "<" else term < 0
 
     def whole(self) -> tuple[str, object | None]:
-        """unsat if every pair holds, sat with a model if one fails, else unknown."""
-        known, unsure = self.known(), False
+        """unsat if every pair holds, sat with a model if one fails, else unknown; asked once."""
+        if self.answer is None:
+            self.answer = self._whole()
+        return self.answer
+
+    def _whole(self) -> tuple[str, object | None]:
+        unsure = False
         for wrong in self.wrong():
             if self.statement.relation == "=":
-                answer, model = self.solver.is_zero(wrong, self.translate.relations, *known)
+                answer, model = self.solver.is_zero(wrong, self.translate, *self.assumed)
             else:
-                answer, model = self.solver.ask(wrong, *known)
+                answer, model = self.solver.ask(wrong, *self.known())
             if answer == "sat":
                 return answer, model
+            if answer == "unknown" and (self.certificates or self.solver.unknown >= PATIENCE):
+                return answer, None
             unsure |= answer == "unknown"
         return ("unknown" if unsure else "unsat"), None
 
@@ -130,6 +139,7 @@ class _Search:
         self.free -= {base.label for base in bases_of(self.expressions)}
         self.lengths = lengths_of(self.expressions)
         self.unsure = ""
+        self.queries: dict[tuple, Query] = {}
         self.shortest = shortest(self.expressions)
 
     def _certificates(self) -> list[Nonneg]:
@@ -187,6 +197,12 @@ class _Search:
         return found
 
     def _query(self, length: int, fixed: dict, squares: bool, integers: bool = False) -> Query:
+        key = (length, tuple(fixed.items()), squares, integers)
+        if key not in self.queries:
+            self.queries[key] = self._translated(*key[:1], fixed, squares, integers)
+        return self.queries[key]
+
+    def _translated(self, length: int, fixed: dict, squares: bool, integers: bool) -> Query:
         lengths = self.lengths | ({P, N} if self.lengths else set())
         lengths |= {s for s in self.free if s.is_integer} if integers else set()
         translate = Translation(self.solver, length, lengths, bases_of(self.expressions), fixed, squares)
@@ -211,6 +227,8 @@ class _Search:
         for length in range(1, (LONGEST if isinstance(self.statement, Inequality) else LONGEST_IDENTITY) + 1):
             try:
                 status, how = self._at(length, fixed, whole)
+                if status == "unknown" and self.solver.unknown >= PATIENCE:
+                    break
                 if status == "sat" or (status == "unknown" and not self.certificates):
                     refuted = self._refuted(length, fixed)
                     if refuted or status == "sat":
@@ -232,12 +250,10 @@ class _Search:
 
     def _at(self, length: int, fixed: dict, whole: bool = True) -> tuple[str, str]:
         """(answer, how): unsat, sat, unknown, or "empty" where the assumptions cannot be met."""
-        identity = isinstance(self.statement, Identity)
-        query = self._query(length, fixed, squares=identity)
+        query = self._query(length, fixed, squares=False)
         answer = query.whole()[0] if whole else "unknown"
         how = WHOLE
         if answer == "unknown" and self.certificates:
-            query = self._query(length, fixed, squares=True)
             accepted, how = query.steps()
             self.unsure = self.unsure if accepted else how
             answer = "unsat" if accepted else "unknown"

@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from types import ModuleType
 
-LIMIT = 60_000  # z3's own count for one query: a few hundredths of a second to half a second
+LIMIT = 50_000  # z3's own count for one query: a few hundredths of a second to half a second
+BLOWUP = 200  # how many times as many monomials an expansion may have
+LARGEST = 400  # monomials of a polynomial that the solver is asked about
 WALL_MS = 20_000
 INSTALL = "z3 is not installed: pip install z3-solver (the extra `provers`)"
 
@@ -40,6 +42,7 @@ class Solver:
     limit: int = LIMIT
     z3: ModuleType = field(default_factory=load)
     queries: int = 0
+    unknown: int = 0
 
     def __post_init__(self) -> None:
         self.context = self.z3.Context()
@@ -65,19 +68,62 @@ class Solver:
         solver.set("timeout", WALL_MS)
         solver.add(*assertions)
         answer = str(solver.check())
+        self.unknown += answer == "unknown"
         return answer, (solver.model() if answer == "sat" else None)
 
-    def is_zero(self, value: object, relations: Sequence[Relation], *assumptions: object) -> tuple[str, object | None]:
-        """Whether a term vanishes: its polynomial normal form modulo the relations, then the solver on "not zero"."""
-        if isinstance(value, Fraction):
-            return ("unsat" if value == 0 else "sat"), None
-        plain = self.z3.simplify(value, som=True)
-        for relation in reversed(relations):
-            plain = self._reduced(plain, *relation)
+    def is_zero(self, gap: Ratio, translate: object, *assumed: object) -> tuple[str, object | None]:
+        """Whether a fraction vanishes: its normal form modulo what is known of roots, then the solver on "not zero"."""
+        if isinstance(gap.num, Fraction):
+            return ("unsat" if gap.num == 0 else "sat"), None
+        named = self._named(gap, translate)
+        plain = self.expanded(self.z3.substitute(gap.num, *named))
+        for root, degree, top, bottom in reversed(translate.relations):
+            plain = self._reduced(plain, root, degree, self.z3.substitute(self.term(top), *named), bottom)
         if self.z3.is_rational_value(plain) and plain.as_fraction() == 0:
             self.queries += 1
             return "unsat", None
-        return self.ask(plain != 0, *assumptions)
+        if len(plain.children()) > LARGEST:
+            return "unknown", None
+        return self.ask(gap.num != 0, *translate.known(), *assumed)
+
+    def _named(self, gap: Ratio, translate: object) -> list[tuple[object, object]]:
+        """A name for each divisor such as S = mean r + eps, put in by way of eps: its powers then stay monomials."""
+        roots = [root for root, *_ in translate.relations]
+        named = []
+        for factor in gap.divisors():
+            inside = set(self.variables(factor))
+            if len(inside) == 1 or any(root.get_id() in inside for root in roots):
+                continue
+            for variable in translate.numbers.values():
+                if isinstance(variable, Fraction) or variable.get_id() not in inside:
+                    continue
+                rest = self.z3.simplify(factor - variable)
+                if variable.get_id() not in set(self.variables(rest)):
+                    named.append((variable, self.real("divisor") - rest))
+                    break
+            if named:
+                break
+        return named
+
+    def split(self, term: object) -> tuple[Fraction, object]:
+        """A term as a number times a term without one in front."""
+        if self.z3.is_mul(term) and term.num_args() == 2 and self.z3.is_rational_value(term.arg(0)):
+            return Fraction(term.arg(0).as_fraction()), term.arg(1)
+        return Fraction(1), term
+
+    def variables(self, term: object) -> dict[int, object]:
+        """The variables of a term by id."""
+        found, seen, stack = {}, set(), [term]
+        while stack:
+            node = stack.pop()
+            if node.get_id() in seen:
+                continue
+            seen.add(node.get_id())
+            children = node.children()
+            if not children and not self.z3.is_rational_value(node):
+                found[node.get_id()] = node
+            stack += children
+        return found
 
     def _reduced(self, plain: object, root: object, degree: int, top: object, bottom: object) -> object:
         """A multiple, by a power of `bottom`, of a polynomial, with root^degree replaced by top / bottom."""
@@ -90,7 +136,11 @@ class Solver:
             often = power // degree
             factors += [root] * (power % degree) + [top] * often + [bottom] * (most - often)
             terms.append(self.z3.Product([self.term(factor) for factor in factors]) if factors else self.term(1))
-        return self.z3.simplify(self.z3.Sum(terms), som=True)
+        return self.expanded(self.z3.Sum(terms))
+
+    def expanded(self, value: object) -> object:
+        """A polynomial as a sum of monomials, z3's normal form; short of that where it would grow without end."""
+        return self.z3.simplify(value, som=True, som_blowup=BLOWUP)
 
     def _monomial(self, term: object, root: object) -> tuple[int, list[object]]:
         """The power of `root` in a monomial in normal form, and its other factors."""
@@ -146,7 +196,8 @@ class Ratio:
         top = self.denominator()
         if isinstance(self.num, Fraction):
             return Ratio(self.solver, _times(self.solver, top, 1 / self.num))
-        return Ratio(self.solver, top, {self.num.get_id(): (self.num, 1)})
+        number, term = self.solver.split(self.num)
+        return Ratio(self.solver, _times(self.solver, top, 1 / number), {term.get_id(): (term, 1)})
 
     def __pow__(self, exponent: int) -> Ratio:
         if exponent < 0:
@@ -155,6 +206,10 @@ class Ratio:
             return Ratio(self.solver, Fraction(1))
         den = {name: (term, power * exponent) for name, (term, power) in self.den.items()}
         return Ratio(self.solver, _power(self.solver, self.num, exponent), den)
+
+    def divisors(self) -> list[object]:
+        """The factors of the denominator."""
+        return [term for term, _ in self.den.values()]
 
     def denominator(self) -> object:
         """The denominator multiplied out, as far as z3 does."""
@@ -186,7 +241,7 @@ class Ratio:
 def _identity(solver: Solver, value: object) -> object:
     if isinstance(value, Fraction):
         return value
-    plain = solver.z3.simplify(value, som=True)
+    plain = solver.expanded(value)
     solver.kept[plain.get_id()] = plain  # an id is only the term's own while the term is alive
     return plain.get_id()
 

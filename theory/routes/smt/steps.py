@@ -98,7 +98,7 @@ class Steps:
 
     def equal(self, left: Ratio, right: Ratio) -> bool:
         """Whether z3 finds two values equal."""
-        return self.solver.is_zero((left - right).num, self.translate.relations, *self.translate.known())[0] == "unsat"
+        return self.solver.is_zero(left - right, self.translate)[0] == "unsat"
 
     def _node(self, node: Nonneg, parts: list[tuple[Nonneg, Where]], where: Where) -> bool:
         whole = self.translate(node.expr, where)

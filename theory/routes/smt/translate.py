@@ -248,9 +248,10 @@ class Translation:
         else:
             names = [self._scalar(component, position) for component in family.components]
             r = self._scalar(family.r, position)
-            square = self.solver.z3.Sum([c * c for c in names])
-            self.relations.append((r, 2, square, Fraction(1)))
-            self.assumptions.append(r * r == square)
+            *others, last = names
+            rest = r * r - self.solver.z3.Sum([c * c for c in others]) if others else r * r
+            self.relations.append((last, 2, rest, Fraction(1)))  # a magnitude is divided by, a coordinate is not
+            self.assumptions.append(last * last == rest)
         return self.entries[base, position]
 
     def _scalar(self, base: IndexedBase, position: int) -> object:
