@@ -26,10 +26,10 @@ from theory.routes.smt.models import Mismatch, counterexample
 from theory.routes.smt.solver import Solver
 from theory.routes.smt.steps import Steps, hypotheses
 from theory.routes.smt.translate import Inexpressible, Translation, bases_of, lengths_of, positions_of, shortest
-from theory.statements import Identity, Inequality, Statement, entries_of
+from theory.statements import Statement, entries_of
 
-LONGEST, LONGEST_IDENTITY = 3, 4
-PATIENCE = 6  # queries without an answer, after which nothing larger is asked about a statement
+LONGEST = 3
+PATIENCE = 4  # queries without an answer, after which nothing larger is asked about a statement
 WHOLE = "the whole goal"
 EXPONENTS = (Fraction(2), Fraction(1), Fraction(3), Fraction(1, 2), Fraction(3, 2))
 
@@ -51,15 +51,13 @@ class Query:
     statement: Statement
     solver: Solver
     translate: Translation
+    sides: Sequence[tuple[sp.Expr, sp.Expr]]
     certificates: Sequence[Nonneg] = ()
     assumed: list[object] = field(default_factory=list)
     answer: tuple[str, object | None] | None = None
 
     def __post_init__(self) -> None:
-        left, right = self.statement.sides()
-        self.pairs = [
-            (self.translate(a), self.translate(b)) for a, b in zip(entries_of(left), entries_of(right), strict=True)
-        ]
+        self.pairs = [(self.translate(a), self.translate(b)) for a, b in self.sides]
         for divisor in self.statement.nonzero:
             if isinstance(divisor, IndexedBase):
                 for k in range(1, self.translate.length + 1):
@@ -130,9 +128,10 @@ class _Search:
         self.statement, self.solver = statement, solver
         self.problem = ""
         self.certificates = self._certificates()
-        sides = [entry for side in statement.sides() for entry in entries_of(side)]
+        left, right = (entries_of(side) for side in statement.sides())
+        self.sides = list(zip(left, right, strict=True))
         proofs = [node.expr for certificate in self.certificates for node in certificate.walk()]
-        self.expressions = [*sides, *proofs, *(e for e in statement.nonzero if not isinstance(e, IndexedBase))]
+        self.expressions = [*left, *right, *proofs, *(e for e in statement.nonzero if not isinstance(e, IndexedBase))]
         self.positions = positions_of(self.expressions)
         self.free = {s for e in self.expressions for s in e.free_symbols if s.is_Symbol and not isinstance(s, sp.Dummy)}
         self.free -= set(self.positions)
@@ -170,6 +169,8 @@ class _Search:
             if answer.status == "proved":
                 found.append((", ".join([answer.scope, *(f"{s} = {v}" for s, v in fixed.items())]), answer.detail))
         if not found:
+            if any(e.has(sp.log) for e in self.expressions):
+                raise Inexpressible("it rests on what a logarithm is")
             return Answer("undecided", detail=self.unsure or self.problem or "z3 has not decided it within its limits")
         return Answer("proved", "; ".join(scope for scope, _ in found), "; ".join(dict.fromkeys(d for _, d in found)))
 
@@ -207,7 +208,7 @@ class _Search:
         lengths |= {s for s in self.free if s.is_integer} if integers else set()
         translate = Translation(self.solver, length, lengths, bases_of(self.expressions), fixed, squares)
         translate.positions = self.positions
-        return Query(self.statement, self.solver, translate, self.certificates)
+        return Query(self.statement, self.solver, translate, self.sides, self.certificates)
 
     def _at_once(self, fixed: dict) -> Answer:
         """No sum: one query for every P, P being any real number from 1."""
@@ -224,7 +225,7 @@ class _Search:
         reached: dict[str, int] = {}
         lengths: list[int] = []
         whole = proving = True
-        for length in range(1, (LONGEST if isinstance(self.statement, Inequality) else LONGEST_IDENTITY) + 1):
+        for length in range(1, LONGEST + 1):
             try:
                 status, how = self._at(length, fixed, whole)
                 if status == "unknown" and self.solver.unknown >= PATIENCE:
@@ -288,4 +289,3 @@ class _Search:
             else:
                 return Answer("refuted", "one exact point", "z3's model, evaluated again", refuted.witness)
         return None
-

@@ -221,6 +221,8 @@ class Translation:
             raise Inexpressible(f"the angle {angle}")
         if angle not in self.halves:
             self.halves[angle] = self.solver.real("a"), self.solver.real("b")
+            if self.squares:  # a point to be found: exact angles are given by the tangent of their half
+                self.assumptions.append(self.halves[angle][0] != 0)
         a, b = (self.ratio(half) for half in self.halves[angle])
         whole = a * a + b * b
         self.not_zero(whole)
