@@ -1,9 +1,9 @@
 """How a statement is put to z3, and what its answers are worth.
 
     identity     left - right, one fraction: is there a point where its numerator is not zero?
-    inequality   the whole goal: is there a point where right < left? Where z3 does not say, the steps of its certificate
+    inequality   the whole goal: is there a point where right < left? Where z3 does not say, its certificate's steps
 
-at 1, 2, 3, ... phasors, as far as z3 gets within its limits, and for every P at once where no sum depends on it. The
+at 1, 2 and 3 phasors, as far as z3 gets within its limits, and for every P at once where no sum depends on it. The
 hypotheses are those that the certificate assumes; that they can be met at all is a query as well. "unsat" proves,
 within that scope; "sat" refutes if its model holds up (`theory.routes.smt.models`); "unknown" ends the search.
 """
@@ -29,9 +29,10 @@ from theory.routes.smt.translate import Inexpressible, Translation, bases_of, le
 from theory.statements import Statement, entries_of
 
 LONGEST = 3
-PATIENCE = 4  # queries without an answer, after which nothing larger is asked about a statement
+ENOUGH = 2  # one phasor alone is no evidence about sums
+PATIENCE = 6  # queries without an answer, after which nothing larger is asked about a statement
 WHOLE = "the whole goal"
-EXPONENTS = (Fraction(2), Fraction(1), Fraction(3), Fraction(1, 2), Fraction(3, 2))
+EXPONENTS = (Fraction(1), Fraction(2), Fraction(3), Fraction(1, 2), Fraction(3, 2))
 
 
 @dataclass
@@ -175,7 +176,7 @@ class _Search:
         return Answer("proved", "; ".join(scope for scope, _ in found), "; ".join(dict.fromkeys(d for _, d in found)))
 
     def _exponents(self) -> list[dict[sp.Symbol, Fraction]]:
-        """Values for the symbols in exponents that meet the hypotheses about them; at most two choices."""
+        """Values for the symbols in exponents that meet the hypotheses about them: the first choice that does."""
         powers = {node.exp for e in self.expressions for node in e.atoms(sp.Pow)}
         symbols = sorted({s for exponent in powers for s in exponent.free_symbols}, key=str)
         if not symbols:
@@ -192,7 +193,7 @@ class _Search:
             return all(e.subs(exact) > 0 if strict else e.subs(exact) >= 0 for e, strict in about.items())
 
         choices = (dict(zip(symbols, values, strict=True)) for values in product(EXPONENTS, repeat=len(symbols)))
-        found = list(islice((choice for choice in choices if meets(choice)), 2))
+        found = list(islice((choice for choice in choices if meets(choice)), 1))
         if not found:
             raise Inexpressible(f"no exponent among {', '.join(map(str, EXPONENTS))} meets the hypotheses")
         return found
@@ -230,7 +231,7 @@ class _Search:
                 status, how = self._at(length, fixed, whole)
                 if status == "unknown" and self.solver.unknown >= PATIENCE:
                     break
-                if status == "sat" or (status == "unknown" and not self.certificates):
+                if status in ("sat", "unknown"):
                     refuted = self._refuted(length, fixed)
                     if refuted or status == "sat":
                         return refuted or Answer("undecided")
@@ -243,7 +244,8 @@ class _Search:
                 lengths.append(length)
                 reached[how] = length
                 whole = how == WHOLE
-        if not reached:
+        if not lengths or lengths[-1] < ENOUGH:
+            self.unsure = self.unsure or "z3 has decided it for one phasor only"
             return Answer("undecided")
         name = "P" if P in self.lengths else str(min(self.lengths, key=str))
         scope = f"{name} <= {lengths[-1]}" if lengths[0] == 1 else f"{lengths[0]} <= {name} <= {lengths[-1]}"

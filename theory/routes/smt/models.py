@@ -19,7 +19,6 @@ from theory.proof import Refuted
 from theory.routes.smt.translate import Translation
 from theory.statements import UNDEFINED, Statement, refute
 
-
 DIGITS = 6
 
 
@@ -59,6 +58,10 @@ def as_point(translate: Translation, model: object, free: set[sp.Symbol]) -> Poi
         family = translate.vectors.get(base) or translate.family_of.get(base)
         if family is not None and (family.r, position) in translate.square_roots:
             continue
+        if family is not None and len(family.components) == 2 and base in translate.family_of:
+            for component, value in zip(family.components, _vector(translate, model, family, position), strict=True):
+                lists[component][position - 1] = value
+            continue
         family = MAGNITUDES.get(base)
         if family is None:
             lists.setdefault(base, [Fraction(0)] * translate.length)[position - 1] = rational(model, term)
@@ -77,6 +80,16 @@ def as_point(translate: Translation, model: object, free: set[sp.Symbol]) -> Poi
         else:
             numbers[angle] = tangent
     return Point({base: tuple(values) for base, values in lists.items()}, numbers, dict(translate.positions))
+
+
+def _vector(translate: Translation, model: object, family: object, position: int) -> tuple[Fraction, Fraction]:
+    """A vector near the model's whose magnitude is rational: r and t = y / (r + x) are rounded, not x and y."""
+    x, y = (rational(model, translate.entries[component, position]) for component in family.components)
+    r = rational(model, translate.entries[family.r, position])
+    if r + x == 0 or y == 0:
+        return x, y
+    t = (y / (r + x)).limit_denominator(10**DIGITS)
+    return r * (1 - t * t) / (1 + t * t), 2 * r * t / (1 + t * t)
 
 
 def rational(model: object, term: object) -> Fraction:

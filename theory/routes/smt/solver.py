@@ -13,8 +13,8 @@ from fractions import Fraction
 from types import ModuleType
 
 LIMIT = 40_000  # z3's own count for one query: a few hundredths of a second to half a second
-BLOWUP = 100  # how many times as many monomials an expansion may have
-LARGEST = 400  # monomials of a polynomial that the solver is asked about
+BLOWUP = 300  # how many times as many monomials an expansion may have
+LARGEST = 200  # monomials of a polynomial that the solver is asked about
 WALL_MS = 20_000
 INSTALL = "z3 is not installed: pip install z3-solver (the extra `provers`)"
 

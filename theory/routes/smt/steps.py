@@ -102,7 +102,9 @@ class Steps:
 
     def _node(self, node: Nonneg, parts: list[tuple[Nonneg, Where]], where: Where) -> bool:
         whole = self.translate(node.expr, where)
-        if node.rule == "declared" or (node.rule in ("a square", "a power") and not _is_plain(node)):
+        if node.rule == "declared":
+            return self._not_negative(whole, node.strict, self.translate.bounds())
+        if node.rule in ("a square", "a power") and not _is_plain(node):
             return self._not_negative(whole, node.strict, [*self.translate.known(), *self.assumed])
         if node.rule == "a square":
             variable = self.solver.real("v")

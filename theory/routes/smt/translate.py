@@ -104,6 +104,10 @@ class Translation:
         """Everything that may be assumed: the domain of the variables, and that nothing divided by is zero."""
         return [*self.assumptions, *(term != 0 for term in self.divisors.values())]
 
+    def bounds(self) -> list[object]:
+        """What is known of single variables: not negative, positive."""
+        return [term for term in self.assumptions if not self.solver.z3.is_eq(term)]
+
     def not_zero(self, value: Ratio) -> None:
         """Assume that a value is not zero."""
         if isinstance(value.num, Fraction):
@@ -155,6 +159,7 @@ class Translation:
         return position
 
     def total(self, values: Iterable[Ratio]) -> Ratio:
+        """The sum of some values."""
         result = self.ratio(0)
         for value in values:
             result = result + value
