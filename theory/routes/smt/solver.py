@@ -13,7 +13,7 @@ from fractions import Fraction
 from types import ModuleType
 
 LIMIT = 40_000  # z3's own count for one query: a few hundredths of a second to half a second
-BLOWUP = 300  # how many times as many monomials an expansion may have
+BLOWUP = 100  # how many times as many monomials an expansion may have
 LARGEST = 200  # monomials of a polynomial that the solver is asked about
 WALL_MS = 20_000
 INSTALL = "z3 is not installed: pip install z3-solver (the extra `provers`)"
@@ -146,7 +146,12 @@ class Solver:
     def _monomial(self, term: object, root: object) -> tuple[int, list[object]]:
         """The power of `root` in a monomial in normal form, and its other factors."""
         power, others = 0, []
-        for factor in term.children() if self.z3.is_mul(term) else [term]:
+        stack = [term]
+        while stack:
+            factor = stack.pop()
+            if self.z3.is_mul(factor):  # 2 x x is 2 times the product x x
+                stack += factor.children()
+                continue
             raised = factor.decl().kind() == self.z3.Z3_OP_POWER
             base, exponent = (factor.arg(0), factor.arg(1).as_long()) if raised else (factor, 1)
             if base.eq(root):
