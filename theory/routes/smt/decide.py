@@ -3,7 +3,7 @@
     identity     left - right, one fraction: is there a point where its numerator is not zero?
     inequality   the whole goal: is there a point where right < left? Where z3 does not say, its certificate's steps
 
-at 1, 2 and 3 phasors, as far as z3 gets within its limits, and for every P at once where no sum depends on it. The
+at 1, 2 and 3 phasors (2 where an exponent is a symbol, which gets a value), as far as z3 gets within its limits, and for every P at once where no sum depends on it. The
 hypotheses are those that the certificate assumes; that they can be met at all is a query as well. "unsat" proves,
 within that scope; "sat" refutes if its model holds up (`theory.routes.smt.models`); "unknown" ends the search.
 """
@@ -226,7 +226,7 @@ class _Search:
         reached: dict[str, int] = {}
         lengths: list[int] = []
         whole = proving = True
-        for length in range(1, LONGEST + 1):
+        for length in range(1, (ENOUGH if fixed else LONGEST) + 1):
             try:
                 status, how = self._at(length, fixed, whole)
                 if status == "unknown" and self.solver.unknown >= PATIENCE:
