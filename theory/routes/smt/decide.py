@@ -3,9 +3,10 @@
     identity     left - right, one fraction: is there a point where its numerator is not zero?
     inequality   the whole goal: is there a point where right < left? Where z3 does not say, its certificate's steps
 
-at 1, 2 and 3 phasors (2 where an exponent is a symbol, which gets a value), as far as z3 gets within its limits, and for every P at once where no sum depends on it. The
-hypotheses are those that the certificate assumes; that they can be met at all is a query as well. "unsat" proves,
-within that scope; "sat" refutes if its model holds up (`theory.routes.smt.models`); "unknown" ends the search.
+at 1, 2 and 3 phasors, as far as z3 gets within its limits (2 where an exponent is a symbol, which gets a value), and
+for every P at once where no sum depends on it. One phasor alone is not enough. The hypotheses are those that the
+certificate assumes; that they can be met at all is a query as well. "unsat" proves, within that scope; "sat" refutes
+if its model holds up (`theory.routes.smt.models`); "unknown" ends the search.
 """
 
 from __future__ import annotations
