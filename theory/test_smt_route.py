@@ -78,6 +78,10 @@ def test_a_false_inequality_is_refuted_at_a_point_evaluated_again():
     assert values["left"] > values["right"]
 
 
+def test_two_different_numbers_are_refuted_at_a_point_of_the_domain():
+    assert one(Identity("false", "x_i / x_i + 1 = 3", lambda: (P - P + 2, 3), nonzero=(x[i],))).status == "refuted"
+
+
 def test_what_z3_does_not_know_is_undecided(monkeypatch):
     monkeypatch.setattr(Solver, "ask", lambda self, *assertions: ("unknown", None))
     found = one(Inequality("unknown", "x_i^2 >= 0", lambda: (0, x[i] ** 2)))

@@ -75,7 +75,7 @@ class Solver:
     def is_zero(self, gap: Ratio, translate: object, *assumed: object) -> tuple[str, object | None]:
         """Whether a fraction vanishes: its normal form modulo what is known of roots, then the solver on "not zero"."""
         if isinstance(gap.num, Fraction):
-            return ("unsat" if gap.num == 0 else "sat"), None
+            return ("unsat", None) if gap.num == 0 else self.ask(*translate.known(), *assumed)
         named = self._named(gap, translate)
         plain = self.expanded(self.z3.substitute(gap.num, *named))
         if self._is_null(plain):
