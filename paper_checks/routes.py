@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 MODULES = {  # route -> the module with its `findings`, in the order of the reports
     "exact": "theory.routes.exact",
+    "smt": "theory.routes.smt",
     "interval": "theory.routes.interval",
     "coq": "theory.routes.kernel",
 }
