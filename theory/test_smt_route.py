@@ -10,6 +10,7 @@ from theory.beyond import self_score
 from theory.mrsnorm import eq04, eq05, eq06, eq08, eq16, eq16_rms, eq17, eq18, no_1d, radial_open
 from theory.phasors import P, eps, gamma, i, index_sum, key, q, z
 from theory.routes.smt import decide, findings, models, solver
+from theory.routes.smt.models import WrongModel
 from theory.routes.smt.solver import LIMIT, Solver
 from theory.statements import Identity, Inequality
 
@@ -97,8 +98,14 @@ def test_a_limit_that_is_reached_is_undecided():
 
 
 @pytest.mark.parametrize("value", [Fraction(0), Fraction(1, 3)])
-def test_a_doctored_model_is_reported(value, monkeypatch):
-    monkeypatch.setattr(models, "rational", lambda model, term: value)
+def test_a_doctored_model_is_an_error(value, monkeypatch):
+    monkeypatch.setattr(models, "rational", lambda model, term: (value, True))
+    with pytest.raises(WrongModel, match=r"'false' .*z3's model, evaluated again, is no counterexample"):
+        one(Inequality("false", "x_i <= 5", lambda: (x[i], 5)))
+
+
+def test_a_model_that_had_to_be_rounded_may_fail_and_is_undecided(monkeypatch):
+    monkeypatch.setattr(models, "rational", lambda model, term: (Fraction(0), False))
     found = one(Inequality("false", "x_i <= 5", lambda: (x[i], 5)))
     assert found.status == "undecided"
     assert "z3's model, evaluated again, is no counterexample" in found.detail
@@ -111,9 +118,8 @@ def test_a_solver_that_says_yes_to_everything_is_contradicted_by_the_point():
         def ask(self, *assertions):
             return super().ask()
 
-    answer = decide.decide(Inequality("true", "x_i^2 >= 0", lambda: (0, x[i] ** 2)), Doctored())
-    assert answer.status == "undecided"
-    assert "no counterexample" in answer.detail
+    with pytest.raises(WrongModel, match="no counterexample"):
+        decide.decide(Inequality("true", "x_i^2 >= 0", lambda: (0, x[i] ** 2)), Doctored())
 
 
 def test_hypotheses_that_nothing_meets_prove_nothing():
