@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from paper_checks import evidence
+from paper_checks import evidence, routes
+from paper_checks.claims import load
 from paper_checks.evidence import SYMPY, Task
+from paper_checks.report import document
 from theory.coq_twins import PROVED, Result
 from theory.routes import kernel
 
@@ -111,6 +113,27 @@ def with_coq(results, tmp_path_factory):
     path = tmp_path_factory.mktemp("run") / "with_coq.json"
     path.write_text(json.dumps(data))
     return path
+
+
+HEADLINES = ("eq04", "eq05", "eq06", "eq08", "eq16", "eq16-rms", "eq17", "eq18", "eq18-rms", "self-score", "power-mean")
+
+
+def read_back(path):
+    """The results in a JSON file of `run`."""
+    return document.results_from(path.read_text(), [c for p in load() for c in p.claims], "--from", str(path))
+
+
+def test_every_theorem_has_two_independent_routes(with_coq):
+    found = read_back(with_coq)
+    assert routes.alone(found) == []
+    assert routes.counts(found)["1"] == 0
+
+
+def test_a_headline_theorem_has_three_routes_and_coq_is_one_of_them(with_coq):
+    found = {result.claim.slug: result for result in read_back(with_coq)}
+    for slug in HEADLINES:
+        for deciding in routes.deciding(found[slug].evidence).values():
+            assert "coq" in deciding and len(deciding) >= 3
 
 
 def test_no_prover_but_coq_may_be_missing(results):

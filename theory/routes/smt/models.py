@@ -27,7 +27,7 @@ class Mismatch(ValueError):
 
 
 class WrongModel(RuntimeError):
-    """A model that was taken over without rounding is no counterexample: the solver or the translation is wrong.
+    """A model, taken over without rounding, is no counterexample: the solver or the translation is wrong.
 
     It is an error of the tool, not an undecided statement.
     """
@@ -62,7 +62,9 @@ def counterexample(statement: Statement, translate: Translation, model: object, 
         raise Mismatch(f"z3's model gives no rational value: {reason}") from reason
     if not isinstance(outcome, Refuted):
         reason = f"z3's model, evaluated again, is no counterexample: {outcome.reason}"
-        raise Mismatch(reason) if value.rounded else WrongModel(f"'{statement.name}' ({statement.text}): {reason}")
+        if value.rounded or translate.abstract:
+            raise Mismatch(reason)
+        raise WrongModel(f"'{statement.name}' ({statement.text}): {reason}")
     if UNDEFINED in outcome.witness.values.values():
         raise Mismatch("at z3's model a side is not defined")
     return outcome

@@ -116,6 +116,11 @@ class Translation:
         else:
             self.divisors[value.num.get_id()] = value.num
 
+    @property
+    def abstract(self) -> bool:
+        """Whether a model may be none of the statement: a logarithm was replaced by any real number."""
+        return bool(self._logs)
+
     def ratio(self, value: object) -> Ratio:
         """A number or a z3 term as a `Ratio`."""
         return Ratio(self.solver, Fraction(value) if isinstance(value, int) else value)
