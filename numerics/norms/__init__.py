@@ -20,15 +20,19 @@ by defaults, while g = 1 gives infinity at eps = 1e-12. W starts at 0: the layer
 
 from numerics.norms.checks import ACCUMULATION
 from numerics.norms.functional import MA_ALPHA, MA_S, ma_rms_norm, mrs_norm, phasor_rms_norm, rms_norm
+from numerics.norms.group import GroupMRSNorm
 from numerics.norms.layers import MARMSNorm, MRSNorm, RMSNorm
+from numerics.norms.qk import QKNorm
 from numerics.norms.scales import magnitudes, mrs_scale, phasor_rms_scale, rms_scale
 
 __all__ = [
     "ACCUMULATION",
     "MA_ALPHA",
     "MA_S",
+    "GroupMRSNorm",
     "MARMSNorm",
     "MRSNorm",
+    "QKNorm",
     "RMSNorm",
     "ma_rms_norm",
     "magnitudes",

@@ -10,12 +10,16 @@ from torch import Tensor
 ELEMENTS = 2**17  # a thread's share of a block: 512 KiB in fp32
 
 
-def in_blocks(x: Tensor, dims: tuple[int, ...], *others: Tensor) -> bool:
-    """Whether rows are to be taken in blocks: eagerly, on a CPU, in contiguous memory, where there are several."""
+def in_blocks(x: Tensor, weights: tuple[Tensor | None, ...], dims: tuple[int, ...], *others: Tensor) -> bool:
+    """Whether rows are to be taken in blocks: eagerly, on a CPU, in contiguous memory, where there are several.
+
+    The weights have to be the same in every row, and `others` to be contiguous and of the shape of x.
+    """
     if torch.compiler.is_compiling() or x.device.type != "cpu" or dims != (-1,):
         return False
     contiguous = all(t.is_contiguous() and t.shape == x.shape for t in (x, *others))
-    return contiguous and x.numel() > ELEMENTS * torch.get_num_threads()
+    alike = all(t is None or t.dim() <= 1 for t in weights)
+    return contiguous and alike and x.numel() > ELEMENTS * torch.get_num_threads()
 
 
 def blocks(x: Tensor) -> Iterator[slice]:

@@ -6,24 +6,25 @@ from torch import Tensor
 
 from numerics.norms.checks import check_constant, check_eps, check_input, check_weight
 from numerics.norms.mean_norm import MeanNorm
-from numerics.norms.root_norm import RootNorm, Rule
+from numerics.norms.root_norm import RootNorm
+from numerics.norms.rule import Rule
 
 MA_S, MA_ALPHA = 2.0, 0.1  # the constants of the MA-RMSNorm article
 
 
-def mrs_norm(x: Tensor, weight: Tensor | None = None, eps: float = 1e-6) -> Tensor:
+def mrs_norm(x: Tensor, weight: Tensor | None = None, eps: float = 1e-6, safe: bool = False) -> Tensor:
     """o_i = gamma_i z_i / S (Eq. 2): (..., N) -> (..., N) in the dtype of x; `weight` is gamma, of shape (N/2,).
 
-    The backward pass is Eq. 5. Raises TypeError for a dtype, ValueError for a width, a weight shape, a device or an
-    eps, that is not accepted.
+    The backward pass is Eq. 5. With `safe`, no square overflows or vanishes, in result and gradient, whatever the size of
+    x. Raises TypeError for a dtype, ValueError for a width, a weight shape, a device or an eps, that is not accepted.
     """
     check_eps(eps)
     check_input(x, 2)
     check_weight(weight, x, 2)
-    return MeanNorm.apply(x, weight, eps, (-1,))[0]
+    return MeanNorm.apply(x, weight, Rule(eps, per_weight=2, safe=safe))[0]
 
 
-def rms_norm(x: Tensor, weight: Tensor | None = None, eps: float = 1e-6) -> Tensor:
+def rms_norm(x: Tensor, weight: Tensor | None = None, eps: float = 1e-6, safe: bool = False) -> Tensor:
     """o_c = gamma_c x_c / S_RMS: (..., N) -> (..., N) in the dtype of x; `weight` is gamma, of shape (N,).
 
     Raises TypeError for a dtype, ValueError for a width, a weight shape, a device or an eps, that is not accepted.
@@ -31,15 +32,15 @@ def rms_norm(x: Tensor, weight: Tensor | None = None, eps: float = 1e-6) -> Tens
     check_eps(eps)
     check_input(x)
     check_weight(weight, x)
-    return RootNorm.apply(x, weight, None, Rule(eps))[0]
+    return RootNorm.apply(x, weight, None, Rule(eps, safe=safe))[0]
 
 
-def phasor_rms_norm(x: Tensor, weight: Tensor | None = None, eps: float = 1e-6) -> Tensor:
+def phasor_rms_norm(x: Tensor, weight: Tensor | None = None, eps: float = 1e-6, safe: bool = False) -> Tensor:
     """o_i = gamma_i z_i / S with the S of Eq. 11, sqrt(mean r^2 + eps); otherwise as `mrs_norm`."""
     check_eps(eps)
     check_input(x, 2)
     check_weight(weight, x, 2)
-    return RootNorm.apply(x, weight, None, Rule(eps, per_weight=2))[0]
+    return RootNorm.apply(x, weight, None, Rule(eps, per_weight=2, safe=safe))[0]
 
 
 def ma_rms_norm(

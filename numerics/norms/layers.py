@@ -9,8 +9,13 @@ from numerics.norms.checks import check_constant, check_count, check_eps
 from numerics.norms.functional import MA_ALPHA, MA_S, ma_rms_norm, mrs_norm, rms_norm
 
 
-class _ScaleNorm(nn.Module):
-    """What the two modules share; `channels_per_weight` is 2 for phasors and 1 for scalars."""
+class ScaleNorm(nn.Module):
+    """What the modules share; `channels_per_weight` is 2 for phasors and 1 for scalars.
+
+    `safe` scales every row by a power of two before anything is squared: neither 3e38 in fp32 or bf16 nor 1e-30 then
+    loses the result or its gradient, for more time (`benchmarks/layers.py` measures it). Without it the squares of the
+    entries have to be within the range of fp32 (of fp64 for fp64), which fp16 inputs always are.
+    """
 
     channels_per_weight: int
 
@@ -21,11 +26,12 @@ class _ScaleNorm(nn.Module):
         elementwise_affine: bool = True,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
+        safe: bool = False,
     ) -> None:
         super().__init__()
         self.channels = check_count("channels", channels, self.channels_per_weight)
         check_eps(eps)
-        self.eps = eps
+        self.eps, self.safe = eps, safe
         self.elementwise_affine = elementwise_affine
         if elementwise_affine:
             size = self.channels // self.channels_per_weight
@@ -40,15 +46,16 @@ class _ScaleNorm(nn.Module):
             nn.init.ones_(self.weight)
 
     def extra_repr(self) -> str:
-        """The constructor's arguments, as `torch.nn.RMSNorm` shows them."""
-        return f"{self.channels}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+        """The constructor's arguments, as `torch.nn.RMSNorm` shows them; `safe` where it is set."""
+        safe = ", safe=True" if self.safe else ""
+        return f"{self.channels}, eps={self.eps}, elementwise_affine={self.elementwise_affine}{safe}"
 
     def _check_width(self, x: Tensor) -> None:
         if x.dim() == 0 or x.shape[-1] != self.channels:
             raise ValueError(f"x has shape {tuple(x.shape)}; accepted: (..., {self.channels})")
 
 
-class MRSNorm(_ScaleNorm):
+class MRSNorm(ScaleNorm):
     """MRSNorm over the last dimension: (..., channels) -> (..., channels), `weight` gamma of shape (channels/2,).
 
     Source: MRSNorm paper, section 3, Eqs. 1-2. Raises TypeError or ValueError for a width that is not a positive even
@@ -60,10 +67,10 @@ class MRSNorm(_ScaleNorm):
     def forward(self, x: Tensor) -> Tensor:
         """o_i = gamma_i z_i / S."""
         self._check_width(x)
-        return mrs_norm(x, self.weight, self.eps)
+        return mrs_norm(x, self.weight, self.eps, self.safe)
 
 
-class RMSNorm(_ScaleNorm):
+class RMSNorm(ScaleNorm):
     """RMSNorm over the last dimension: (..., channels) -> (..., channels), `weight` gamma of shape (channels,)."""
 
     channels_per_weight = 1
@@ -71,10 +78,10 @@ class RMSNorm(_ScaleNorm):
     def forward(self, x: Tensor) -> Tensor:
         """o_c = gamma_c x_c / S_RMS."""
         self._check_width(x)
-        return rms_norm(x, self.weight, self.eps)
+        return rms_norm(x, self.weight, self.eps, self.safe)
 
 
-class MARMSNorm(_ScaleNorm):
+class MARMSNorm(ScaleNorm):
     """MA-RMSNorm over the last dimension: (..., channels) -> (..., channels).
 
     `weight` is gamma and starts at 1, `magnitude` is W and starts at 0, both of shape (channels,); neither exists

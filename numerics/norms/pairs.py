@@ -75,15 +75,16 @@ def along_pairs(finish: Callable[[Tensor, Tensor], Tensor], x: Tensor, other: Te
         squares, places = (p[..., :1], middle, p[..., -1:]), (slice(0, 1), slice(1, -1), slice(-1, None))
         return torch.cat(
             [
-                finish(x[..., place] * _floored(s.sqrt()).reciprocal(), other[..., place])
+                finish(x[..., place] * floored(s.sqrt()).reciprocal(), other[..., place])
                 for s, place in zip(squares, places, strict=True)
             ],
             dim=-1,
         )
-    return finish(scaled_pairs(x, _floored(pair_magnitudes(x)).reciprocal()), other)
+    return finish(scaled_pairs(x, floored(pair_magnitudes(x)).reciprocal()), other)
 
 
-def _floored(r: Tensor) -> Tensor:
+def floored(r: Tensor) -> Tensor:
+    """Magnitudes, at least `floor`."""
     return r.clamp_min(floor(r.dtype))
 
 

@@ -13,6 +13,10 @@ Sequence of operations (see `mean_norm` for the notation; n is N, or P for Eq. 1
                 dgamma_c = sum_rows g_c (X_c v)                 product, product, sums in any order; MA: then times s
       MA        dW_c = alpha sum_rows g_c log S                 product, sums in any order, product
 
+With `safe` (not for MA-RMSNorm), R is the power of two below the largest |X_c| of the row, or below sqrt(eps) if that
+is larger (`powers`); X / R stands for X, eps / R / R for eps, and dx is divided by R before it is rounded. S' and R are
+saved.
+
 MA-RMSNorm takes a row whose S is 0 to 0 and its gradients to 0: there v counts as 0 and log S as 0.
 
 Double backward: with v, w, y the upstream gradients of dx, dgamma and dW, b = alpha W, B = (1/n) sum b g, by row,
@@ -20,12 +24,13 @@ Double backward: with v, w, y the upstream gradients of dx, dgamma and dW, b = a
     L = (q + e)/S - n m/S^3 + n B/S^2 + f log S,
     q = sum v a,  e = sum w s g x,  n = sum v x,  m = (1/n) sum a x,  f = sum alpha y g
 
-is differentiated by hand and made of PyTorch operations, so that it can be differentiated again.
+is differentiated by hand and made of PyTorch operations, so that it can be differentiated again. It is not
+scaled: with `safe`, second derivatives may still overflow where squares do.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -34,17 +39,9 @@ from torch.autograd import Function
 from numerics.norms.batching import Weights, batched, unbatched
 from numerics.norms.blocks import blocks, in_blocks
 from numerics.norms.checks import ACCUMULATION
+from numerics.norms.powers import row_power
+from numerics.norms.rule import Rule
 from numerics.norms.weights import averaged, by_channel, summed_to, wide
-
-
-class Rule(NamedTuple):
-    """eps, what S averages over, channels a weight; for MA-RMSNorm s and alpha, and 0 for a row whose S is 0."""
-
-    eps: float
-    dims: tuple[int, ...] = (-1,)
-    per_weight: int = 1
-    s: float | None = None
-    alpha: float = 0.0
 
 
 def _inverse(scale: Tensor, rule: Rule) -> Tensor:
@@ -57,30 +54,36 @@ def _log(scale: Tensor) -> Tensor:
 
 
 def _forward(x: Tensor, gamma: Tensor | None, level: Tensor | None, rule: Rule) -> tuple[Tensor, Tensor]:
-    """o, not rounded yet, and S; gamma and level = alpha W by channel."""
-    x = wide(x)
-    mean = (x * x).sum(rule.dims, keepdim=True) / averaged(x, rule.dims, rule.per_weight)
-    scale = (mean + rule.eps).sqrt()
+    """o, not rounded yet, and S, or S' beside R; gamma and level = alpha W by channel."""
+    x, eps, row = wide(x), rule.eps, None
+    if rule.safe:
+        row = row_power(x, rule.eps**0.5, rule.dims)
+        x, eps = x / row, rule.eps / row / row
+    scale = ((x * x).sum(rule.dims, keepdim=True) / averaged(x, rule.dims, rule.per_weight) + eps).sqrt()
     o = x / (scale if rule.s is None else scale.masked_fill(scale == 0, torch.inf))
     if gamma is not None:
         o = o * gamma
     if rule.s is not None:
         o = o * rule.s
-    return o if level is None else o + level * _log(scale), scale
+    o = o if level is None else o + level * _log(scale)
+    return o, scale if row is None else torch.cat((scale, row), dim=-1)
 
 
 def _backward(
-    x: Tensor, gamma: Tensor | None, level: Tensor | None, scale: Tensor, g: Tensor, rule: Rule
+    x: Tensor, gamma: Tensor | None, level: Tensor | None, saved: Tensor, g: Tensor, rule: Rule
 ) -> tuple[Tensor, Tensor, Tensor]:
     """dx, rounded; g X / S and g log S, whose sums are dgamma/s and dW/alpha. gamma is s gamma here."""
-    dtype, x, g = x.dtype, wide(x), wide(g)
+    dtype, x, g, scale = x.dtype, wide(x), wide(g), saved[..., :1]
+    row = saved[..., 1:] if rule.safe else None
+    x = x if row is None else x / row
     inverse, count = _inverse(scale, rule), averaged(x, rule.dims, rule.per_weight)
     a = g if gamma is None else gamma * g
     xhat = x * inverse
     slope = (a * x).sum(rule.dims, keepdim=True) * inverse / count
     if level is not None:
         slope = slope - (level * g).sum(rule.dims, keepdim=True) / count
-    dx = ((a - xhat * slope) * inverse).to(dtype)
+    dx = (a - xhat * slope) * inverse
+    dx = (dx if row is None else dx / row).to(dtype)
     return dx, g * xhat, g if level is None else g * _log(scale)
 
 
@@ -96,14 +99,14 @@ class RootNorm(Function):
     def forward(x: Tensor, weight: Tensor | None, magnitude: Tensor | None, rule: Rule) -> tuple[Tensor, Tensor]:
         """o = gamma x / S, or s gamma x / S + alpha W log S."""
         gamma, level = _rows((weight, magnitude), x, rule)
-        if not in_blocks(x, rule.dims) or any(t is not None and t.dim() > 1 for t in (gamma, level)):
-            o, scale = _forward(x, gamma, level, rule)
-            return o.to(x.dtype), scale
+        if not in_blocks(x, (gamma, level), rule.dims):
+            o, saved = _forward(x, gamma, level, rule)
+            return o.to(x.dtype), saved
         rows, o = x.view(-1, x.shape[-1]), torch.empty_like(x)
-        out, scale = o.view_as(rows), rows.new_empty(len(rows), 1, dtype=ACCUMULATION[x.dtype])
+        out, saved = o.view_as(rows), rows.new_empty(len(rows), 1 + rule.safe, dtype=ACCUMULATION[x.dtype])
         for block in blocks(rows):
-            out[block], scale[block] = _forward(rows[block], gamma, level, rule)
-        return o, scale.view(*x.shape[:-1], 1)
+            out[block], saved[block] = _forward(rows[block], gamma, level, rule)
+        return o, saved.view(*x.shape[:-1], -1)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple, output: tuple[Tensor, Tensor]) -> None:
@@ -115,8 +118,8 @@ class RootNorm(Function):
     @staticmethod
     def backward(ctx: Any, g: Tensor, _: Any) -> tuple[Tensor | None, ...]:
         """The gradients of x, weight and magnitude."""
-        x, weight, magnitude, scale = ctx.saved_tensors
-        found = list(RootNormBackward.apply(x, weight, magnitude, scale, g, ctx.rule))
+        x, weight, magnitude, saved = ctx.saved_tensors
+        found = list(RootNormBackward.apply(x, weight, magnitude, saved, g, ctx.rule))
         return found.pop(0), *(None if t is None else found.pop(0) for t in (weight, magnitude)), None
 
     @staticmethod
@@ -131,18 +134,18 @@ class RootNormBackward(Function):
 
     @staticmethod
     def forward(
-        x: Tensor, weight: Tensor | None, magnitude: Tensor | None, scale: Tensor, g: Tensor, rule: Rule
+        x: Tensor, weight: Tensor | None, magnitude: Tensor | None, saved: Tensor, g: Tensor, rule: Rule
     ) -> tuple[Tensor, ...]:
         """As the module's docstring lists it."""
         gamma, level = _rows((weight, magnitude), x, rule)
         if rule.s is not None:
             gamma = wide(x.new_tensor(rule.s)) if gamma is None else rule.s * gamma
-        if not in_blocks(x, rule.dims, g) or any(t is not None and t.dim() > 1 for t in (gamma, level)):
-            dx, *terms = _backward(x, gamma, level, scale, g, rule)
+        if not in_blocks(x, (gamma, level), rule.dims, g):
+            dx, *terms = _backward(x, gamma, level, saved, g, rule)
             return dx, *_weights(terms, weight, magnitude, rule)
         rows, dx = x.view(-1, x.shape[-1]), torch.empty_like(x)
-        out, upstream, scales = dx.view_as(rows), g.view_as(rows), scale.view(-1, 1)
-        totals = [rows.new_zeros(rows.shape[-1], dtype=scale.dtype) for _ in range(2)]
+        out, upstream, scales = dx.view_as(rows), g.view_as(rows), saved.view(len(rows), -1)
+        totals = [rows.new_zeros(rows.shape[-1], dtype=saved.dtype) for _ in range(2)]
         for block in blocks(rows):
             out[block], *terms = _backward(rows[block], gamma, level, scales[block], upstream[block], rule)
             for total, term, wanted in zip(totals, terms, (weight, magnitude), strict=True):
@@ -172,14 +175,14 @@ class RootNormBackward(Function):
         x: Tensor,
         weight: Tensor | None,
         magnitude: Tensor | None,
-        scale: Tensor,
+        saved: Tensor,
         g: Tensor,
         rule: Rule,
     ) -> tuple:
         """One call for the whole batch, with weights of its own for each member."""
         weights = weight, magnitude
-        x, *own, scale, g = batched(info, in_dims, x, weights, scale, g, every_weight=True)
-        found = RootNormBackward.apply(x, *own, scale, g, rule)
+        x, *own, saved, g = batched(info, in_dims, x, weights, saved, g, every_weight=True)
+        found = RootNormBackward.apply(x, *own, saved, g, rule)
         return unbatched(found, weights, in_dims[1:3]), tuple(0 for _ in found)
 
 
