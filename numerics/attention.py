@@ -1,10 +1,10 @@
 """Multi-head self-attention with rotary position embedding and a norm of queries and keys.
 
-RoPE turns a pair of channels of a query or key at position t by the angle t omega_i, omega_i = base^(-i / P), i = 0, ...,
-P - 1 for heads of width d = 2P. Which two channels are a pair is a convention, and the two that are in use are here:
+RoPE turns the pair i = 0, ..., P - 1 of a query or key of width d = 2P at position t by the angle t omega_i, with
+omega_i = base^(-i / P). Which two channels are a pair is a convention, and the two that are in use are here:
 
-    "adjacent"     channels 2i and 2i + 1, the pairs that MRSNorm reads as phasors: a rotation leaves every magnitude as it
-                   is, so that norm (without weights) and RoPE may be applied in either order
+    "adjacent"     channels 2i and 2i + 1, the pairs that MRSNorm reads as phasors: a rotation leaves every magnitude
+                   as it is, so that norm and RoPE may be applied in either order
     "half-split"   channels i and i + P: the rotation mixes different phasors, and the order matters
 
 Here the norm comes first. Angles, sines and cosines are computed in fp64 where the device has it, in fp32 elsewhere;
@@ -21,7 +21,7 @@ import torch
 from torch import Tensor, nn
 
 from numerics.norms import ACCUMULATION, QKNorm
-from numerics.norms.checks import check_count
+from numerics.norms.checks import NAMES, check_count
 
 PAIRINGS = ("adjacent", "half-split")
 
@@ -54,9 +54,7 @@ def rotate(x: Tensor, angles: Tensor, pairing: str = "adjacent") -> Tensor:
     """
     check_pairing(pairing)
     if x.dtype not in ACCUMULATION:
-        raise TypeError(
-            f"x has dtype {x.dtype} and shape {tuple(x.shape)}; accepted: {', '.join(map(str, ACCUMULATION))}"
-        )
+        raise TypeError(f"x has dtype {x.dtype} and shape {tuple(x.shape)}; accepted: {NAMES}")
     if x.dim() == 0 or x.shape[-1] != 2 * angles.shape[-1]:
         raise ValueError(f"x has shape {tuple(x.shape)}; accepted: (..., {2 * angles.shape[-1]})")
     wide = ACCUMULATION[x.dtype]
@@ -125,7 +123,7 @@ class Attention(nn.Module):
         """Attention over the tokens of each sample; `positions` (T,) or (B, T), 0, 1, ..., T - 1 unless given."""
         if x.dim() != 3 or x.shape[-1] != self.channels:
             raise ValueError(f"x has shape {tuple(x.shape)}; accepted: (B, T, {self.channels})")
-        q, k, v = self.projection(x).unflatten(-1, (3, self.num_heads, self.head_dim)).movedim(1, 3).unbind(2)
+        q, k, v = self.projection(x).unflatten(-1, (3, self.num_heads, self.head_dim)).movedim(1, 3).unbind(1)
         if self.norm is not None:
             q, k = self.norm(q, k)  # (B, heads, T, d)
         if self.pairing is not None:

@@ -38,13 +38,13 @@ def accumulate(x: Tensor, per_weight: int = 1) -> Tensor:
 
 def check_eps(eps: float) -> None:
     """ValueError for an eps that is negative or not finite."""
-    if not (eps >= 0 and math.isfinite(eps)):
+    if not 0 <= eps < math.inf:  # false for NaN; and a comparison can be traced where eps is symbolic
         raise ValueError(f"eps is {eps}; accepted: a finite number of at least 0")
 
 
 def check_constant(name: str, value: float) -> None:
     """ValueError for a constant that is not finite."""
-    if not math.isfinite(value):
+    if not -math.inf < value < math.inf:
         raise ValueError(f"{name} is {value}; accepted: a finite number")
 
 

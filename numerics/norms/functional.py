@@ -15,8 +15,8 @@ MA_S, MA_ALPHA = 2.0, 0.1  # the constants of the MA-RMSNorm article
 def mrs_norm(x: Tensor, weight: Tensor | None = None, eps: float = 1e-6, safe: bool = False) -> Tensor:
     """o_i = gamma_i z_i / S (Eq. 2): (..., N) -> (..., N) in the dtype of x; `weight` is gamma, of shape (N/2,).
 
-    The backward pass is Eq. 5. With `safe`, no square overflows or vanishes, in result and gradient, whatever the size of
-    x. Raises TypeError for a dtype, ValueError for a width, a weight shape, a device or an eps, that is not accepted.
+    The backward pass is Eq. 5. With `safe`, no square overflows or vanishes, in result and gradient, whatever x is.
+    Raises TypeError for a dtype, ValueError for a width, a weight shape, a device or an eps, that is not accepted.
     """
     check_eps(eps)
     check_input(x, 2)
