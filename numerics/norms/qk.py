@@ -19,7 +19,7 @@ class QKNorm(nn.Module):
     bounds, so there are none unless `elementwise_affine` is set.
 
     Source: MRSNorm paper, section 5.3, Eqs. 1, 2 and 11. Raises TypeError or ValueError for a head_dim that is no
-    positive even integer, for another scale, for an eps that is negative or not finite, and for another width of q or k.
+    positive even integer, for another scale, for an eps that is negative or not finite, and another width of q or k.
     """
 
     def __init__(
