@@ -188,7 +188,7 @@ def test_the_safe_norms_keep_result_and_gradient_of_huge_and_tiny_rows(name, eps
     g = normal(5, 2 * phasors, key="g", dtype=fmt.dtype)
     gamma = normal(2 * phasors if name == "rms safe" else phasors, key="gamma", dtype=fmt.dtype)
     shift = 1.0 if dtype != "fp64" or (eps and size < 1) else 2.0 ** -round(math.log2(size))
-    moved = eps * shift if name == "mrs safe" else eps * shift**2
+    moved = eps * shift if name == "mrs safe" else eps * shift * shift
     wide, weight, up = h.double() * shift, gamma.double(), g.double()
     out = norm(h, gamma, eps, safe=True).double()
     grad = input_gradient(partial(norm, weight=gamma, eps=eps, safe=True), h, g).double() / shift

@@ -26,4 +26,6 @@ def power_below(size: Tensor) -> Tensor:
 
 def row_power(x: Tensor, least: float, dims: tuple[int, ...]) -> Tensor:
     """The power of two below the largest |x_c| in `dims`, and below `least` where that is larger; kept dimensions."""
+    if 0 in x.shape:  # no number has no largest
+        return torch.ones_like(x.sum(dims, keepdim=True))
     return power_below(x.abs().amax(dims, keepdim=True).clamp_min(least))
