@@ -24,26 +24,38 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from numerics.norms import magnitudes, mrs_scale, phasor_rms_scale, rms_scale
+from numerics.norms import (
+    magnitudes,
+    mrs_norm,
+    mrs_scale,
+    phasor_rms_norm,
+    phasor_rms_scale,
+    rms_norm,
+    rms_scale,
+)
 from numerics.rounding import FORMATS, FP64, MAGNITUDE, Format, rms_roundings, roundings, scale_roundings
 
 
 @dataclass(frozen=True)
 class Definition:
-    """One way to define S: its name, the scale (x, eps) -> (..., 1), and the roundings in it over P phasors."""
+    """One way to define S: its name, the scale (x, eps) -> (..., 1), the roundings in it over P phasors, and the layer.
+
+    Where there is a layer (x, None, eps) -> x / S, it computes S by a sequence of its own, with as many roundings.
+    """
 
     name: str
     scale: Callable[[Tensor, float], Tensor]
     roundings: Callable[[int], int]
+    norm: Callable[[Tensor, None, float], Tensor] | None = None
 
 
 def _rms_roundings(phasors: int) -> int:
     return rms_roundings(2 * phasors)
 
 
-MEAN = Definition("Eq. 1", mrs_scale, scale_roundings)
-ROOT_MEAN_SQUARE = Definition("Eq. 11", phasor_rms_scale, _rms_roundings)
-SCALAR_RMS = Definition("QK-RMSNorm", rms_scale, _rms_roundings)
+MEAN = Definition("Eq. 1", mrs_scale, scale_roundings, mrs_norm)
+ROOT_MEAN_SQUARE = Definition("Eq. 11", phasor_rms_scale, _rms_roundings, phasor_rms_norm)
+SCALAR_RMS = Definition("QK-RMSNorm", rms_scale, _rms_roundings, rms_norm)
 
 
 def format_of(x: Tensor) -> Format:
@@ -53,6 +65,8 @@ def format_of(x: Tensor) -> Format:
 
 def normalized(x: Tensor, definition: Definition, eps: float) -> Tensor:
     """x / S: (..., d) -> (..., d), computed in the accumulation format and stored in the format of x."""
+    if definition.norm is not None:
+        return definition.norm(x, None, eps)
     return (x.to(format_of(x).accumulation.dtype) / definition.scale(x, eps)).to(x.dtype)
 
 
