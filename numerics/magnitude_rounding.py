@@ -14,7 +14,7 @@ from numerics.inputs import Batch
 from numerics.measure import Measurement, Settings
 from numerics.norms import MA_ALPHA as ALPHA
 from numerics.norms import MA_S as S
-from numerics.rounding import Format, rms_roundings, roundings
+from numerics.rounding import Format, rms_roundings, roundings, sum_roundings
 from numerics.scenarios import generator, normal
 
 
@@ -26,7 +26,7 @@ def random_magnitude(slug: str, b: Batch, settings: Settings) -> Tensor:
 
 def log_error(scale: Tensor, channels: int, fmt: Format) -> Tensor:
     """Bound on the error of log S: |log(1 + d)| <= g / (1 - g) for |d| <= g = gamma_n, n that of S, and one unit."""
-    g = roundings(rms_roundings(channels), fmt.accumulation)
+    g = roundings(rms_roundings(channels, fmt), fmt.accumulation)
     drift = g / (1 - g)
     return drift + roundings(3, fmt.accumulation) * (scale.log().abs() + drift)
 
@@ -47,7 +47,7 @@ def output_error(
     log, lost = scale.log().abs(), log_error(scale, channels, fmt)
     second = level * (lost + roundings(5, acc) * (log + lost))
     underflow = acc.underflow * ((s * gamma).abs() + abs(s) + log + 2)
-    return roundings(rms_roundings(channels) + 6, acc) * first + second + underflow
+    return roundings(rms_roundings(channels, fmt) + 6, acc) * first + second + underflow
 
 
 def gradient_error(
@@ -73,14 +73,15 @@ def gradient_error(
     with B_1 = (1/N) sum |s gamma g xhat| and B_2 = (1/N) sum |g alpha W|: nothing is assumed about cancellation.
     Underflow as in `rounding.rms_gradient_error`, for more operations.
     """
-    acc, channels, count = fmt.accumulation, x.shape[-1], rms_roundings(x.shape[-1])
+    acc, channels, count = fmt.accumulation, x.shape[-1], rms_roundings(x.shape[-1], fmt)
+    total = sum_roundings(channels, fmt.any_order)
     direct = (s * gamma * g / scale).abs()
     xhat = (x / scale).abs()
     first = (direct * xhat).sum(-1, keepdim=True) / channels
     second = (alpha * magnitude * g).abs().sum(-1, keepdim=True) / channels / scale
     relative = roundings(count + 6, acc) * direct
-    relative = relative + roundings(3 * count + channels + 13, acc) * xhat * first
-    relative = relative + roundings(2 * count + channels + 11, acc) * xhat * second
+    relative = relative + roundings(3 * count + total + 14, acc) * xhat * first
+    relative = relative + roundings(2 * count + total + 12, acc) * xhat * second
     weighted, inverse = (s * gamma * g).abs(), 1 / scale
     lost = weighted * (inverse + 1) + xhat * inverse * (gamma.abs() + 1) + g.abs() + 2
     lost = xhat * (2 * lost.sum(-1, keepdim=True) / channels + 2 + inverse)
