@@ -17,19 +17,23 @@ from torch import Tensor
 from numerics import attention_scores, norms, truth
 from numerics.double_double import DoubleDouble
 from numerics.gradients import input_gradient
-from numerics.magnitude_rounding import gradient_error as ma_gradient_error
 from numerics.rounding import (
     Format,
     gradient_error,
+    ma_gradient_error,
+    ma_magnitude_gradient_error,
     ma_output_error,
+    ma_weight_gradient_error,
     magnitude_error,
     output_error,
     rms_gradient_error,
     rms_output_error,
     rms_scale_error,
+    rms_weight_gradient_error,
     rounded,
     scale_error,
     settle_overflow,
+    weight_gradient_error,
 )
 
 
@@ -90,7 +94,11 @@ def _one(values: DoubleDouble) -> DoubleDouble:
 
 def _magnitude(case: Case) -> Outcome:
     exact = truth.magnitudes(case.x.double())
-    return _tiles(norms.magnitudes(case.whole().x), case), _one(exact), magnitude_error(exact.double(), case.fmt)[:, None]
+    return (
+        _tiles(norms.magnitudes(case.whole().x), case),
+        _one(exact),
+        magnitude_error(exact.double(), case.fmt)[:, None],
+    )
 
 
 def _scale(layer: Callable, true: Callable, bound: Callable, per: int, case: Case) -> Outcome:
@@ -159,20 +167,95 @@ def _score(definition: attention_scores.Definition, true: Callable, case: Case) 
     return attention_scores.score(whole.x, whole.g, definition, case.eps)[:, None], exact, lost
 
 
-SCALES: dict[str, Subject] = {
-    "r": _magnitude,
-    "S, Eq. 1": partial(_scale, norms.mrs_scale, truth.mrs_scale, scale_error, 2),
-    "S, Eq. 11": partial(_scale, norms.phasor_rms_scale, truth.phasor_rms_scale, rms_scale_error, 1),
-    "S_RMS": partial(_scale, norms.rms_scale, truth.rms_scale, rms_scale_error, 1),
-}
-OUTPUTS: dict[str, Subject] = {"MRSNorm o": _mrs_output, "RMSNorm o": _rms_output, "MA-RMSNorm y": _ma_output}
-GRADIENTS: dict[str, Subject] = {
-    "MRSNorm dL/dz": _mrs_gradient,
-    "RMSNorm dL/dx": _rms_gradient,
-    "MA-RMSNorm dL/dx": _ma_gradient,
-}
-SCORES: dict[str, Subject] = {
-    "score, Eq. 1": partial(_score, attention_scores.MEAN, truth.mrs_scale),
-    "score, Eq. 11": partial(_score, attention_scores.ROOT_MEAN_SQUARE, truth.phasor_rms_scale),
-    "score, QK-RMSNorm": partial(_score, attention_scores.SCALAR_RMS, truth.rms_scale),
+def _weights(true: Callable, layer: Callable, bound: Callable, scale: Callable, wanted: str, case: Case) -> Outcome:
+    """The gradient of one weight, summed over the stacked rows: one outcome a weight."""
+    d, rows = case.doubles(), case.stacked()
+    exact = true(d["x"], d["g"], case.eps) * float(case.copies)
+    weights = {name: getattr(rows, name).detach().requires_grad_() for name in ("gamma", "gammas", "magnitude")}
+    with torch.enable_grad():
+        measured = torch.autograd.grad(layer(rows.x, weights, case.eps), weights[wanted], rows.g)[0]
+    w = rows.doubles()
+    lost = bound(w["x"], w["g"], scale(d["x"], case.eps).double().repeat(case.copies, 1), case.fmt)
+    return measured[:, None], exact[:, None], lost[:, None]
+
+
+def _mrs(x: Tensor, weights: dict[str, Tensor], eps: float) -> Tensor:
+    return norms.mrs_norm(x, weights["gamma"], eps)
+
+
+def _rms(x: Tensor, weights: dict[str, Tensor], eps: float) -> Tensor:
+    return norms.rms_norm(x, weights["gammas"], eps)
+
+
+def _ma(x: Tensor, weights: dict[str, Tensor], eps: float) -> Tensor:
+    return norms.ma_rms_norm(x, weights["gammas"], weights["magnitude"], eps=eps)
+
+
+def _ma_weight_gradient(x: Tensor, g: Tensor, eps: float) -> DoubleDouble:
+    return truth.rms_weight_gradient(x, g, eps) * norms.MA_S
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A bound under its name; `rows` is how many rows a sum over rows has, 0 for a quantity of each row.
+
+    `stored` says whether the result is rounded to the input's format, `pairs` whether g is a key.
+    """
+
+    name: str
+    subject: Subject
+    stored: bool = True
+    pairs: bool = False
+    rows: int = 0
+
+
+ROWS = 24  # summed up for the gradient of a weight, times the copies
+BOUNDS = {
+    bound.name: bound
+    for bound in (
+        Bound("r", _magnitude, stored=False),
+        Bound("S, Eq. 1", partial(_scale, norms.mrs_scale, truth.mrs_scale, scale_error, 2), stored=False),
+        Bound(
+            "S, Eq. 11",
+            partial(_scale, norms.phasor_rms_scale, truth.phasor_rms_scale, rms_scale_error, 1),
+            stored=False,
+        ),
+        Bound("S_RMS", partial(_scale, norms.rms_scale, truth.rms_scale, rms_scale_error, 1), stored=False),
+        Bound("MRSNorm o", _mrs_output),
+        Bound("RMSNorm o", _rms_output),
+        Bound("MA-RMSNorm y", _ma_output),
+        Bound("MRSNorm dL/dz", _mrs_gradient),
+        Bound("RMSNorm dL/dx", _rms_gradient),
+        Bound("MA-RMSNorm dL/dx", _ma_gradient),
+        Bound(
+            "MRSNorm dL/dgamma",
+            partial(_weights, truth.mrs_weight_gradient, _mrs, weight_gradient_error, truth.mrs_scale, "gamma"),
+            rows=ROWS,
+        ),
+        Bound(
+            "RMSNorm dL/dgamma",
+            partial(_weights, truth.rms_weight_gradient, _rms, rms_weight_gradient_error, truth.rms_scale, "gammas"),
+            rows=ROWS,
+        ),
+        Bound(
+            "MA-RMSNorm dL/dgamma",
+            partial(_weights, _ma_weight_gradient, _ma, ma_weight_gradient_error, truth.rms_scale, "gammas"),
+            rows=ROWS,
+        ),
+        Bound(
+            "MA-RMSNorm dL/dW",
+            partial(
+                _weights, truth.ma_magnitude_gradient, _ma, ma_magnitude_gradient_error, truth.rms_scale, "magnitude"
+            ),
+            rows=ROWS,
+        ),
+        *(
+            Bound(f"score, {definition.name}", partial(_score, definition, true), stored=False, pairs=True)
+            for definition, true in (
+                (attention_scores.MEAN, truth.mrs_scale),
+                (attention_scores.ROOT_MEAN_SQUARE, truth.phasor_rms_scale),
+                (attention_scores.SCALAR_RMS, truth.rms_scale),
+            )
+        ),
+    )
 }

@@ -10,6 +10,7 @@ from numerics.rounding.conditions import condition, omega_condition, score_condi
 from numerics.rounding.counts import (
     MAGNITUDE,
     check_domain,
+    pair_sum_roundings,
     rms_roundings,
     roundings,
     scale_roundings,
@@ -18,15 +19,22 @@ from numerics.rounding.counts import (
 from numerics.rounding.formats import FORMATS, FP64, Format
 from numerics.rounding.forward import (
     log_error,
-    ma_output_error,
     magnitude_error,
     output_error,
     rms_output_error,
     rms_scale_error,
     scale_error,
 )
+from numerics.rounding.magnitude_aware import ma_gradient_error, ma_output_error
 from numerics.rounding.scores import score_error
 from numerics.rounding.storing import rounded, settle_overflow
+from numerics.rounding.weight_gradient import (
+    ma_magnitude_gradient_error,
+    ma_weight_gradient_error,
+    rms_weight_gradient_error,
+    row_sum_roundings,
+    weight_gradient_error,
+)
 
 __all__ = [
     "FORMATS",
@@ -38,21 +46,28 @@ __all__ = [
     "direction",
     "gradient_error",
     "log_error",
+    "ma_gradient_error",
+    "ma_magnitude_gradient_error",
     "ma_output_error",
+    "ma_weight_gradient_error",
     "magnitude_error",
     "omega_condition",
     "output_error",
     "own_gradient_error",
+    "pair_sum_roundings",
     "rms_gradient_error",
     "rms_output_error",
     "rms_roundings",
     "rms_scale_error",
+    "rms_weight_gradient_error",
     "rounded",
     "roundings",
+    "row_sum_roundings",
     "scale_error",
     "scale_roundings",
     "score_condition",
     "score_error",
     "settle_overflow",
     "sum_roundings",
+    "weight_gradient_error",
 ]

@@ -1,77 +1,79 @@
-"""Backward bounds."""
+"""Backward bounds: the input gradients of MRSNorm and RMSNorm as `numerics.norms` computes them, before storing.
+
+Counted as in `numerics.rounding.counts`, in the accumulation format; all arguments in fp64. The two terms of a gradient
+are lost separately, relative to the sizes of what is added, so that nothing is assumed about cancellation. With v = 1/S
+(S + 1), a = gamma g (1) and W = (sum a x) v / P, and A = (1/P) sum |gamma_k g_k zhat_k| over all N components:
+
+    (a - u W) v    a v     a 1, difference 1, v S + 1, product 1                                        = S + 4
+                   W       a 1, product 1, sum n, v S + 1, product 1, quotient 1                        = S + n + 5
+                   u       r 3, reciprocal 1, product 1                                                 = 5
+                   u W v   u, W, product 1, difference 1, v S + 1, product 1                            = 2 S + n + 14
+
+relative to |gamma g|/S and |u_c| A/S. Evaluating Eq. 5 as printed needs no more, so the same bound in fp64 covers it.
+Underflow: a, a x, the product with v, the quotient, u, u W and the last product lose eta/2 each; carried through to the
+end, with sum |x_c| <= 2 P S, and doubled for the second-order terms, that is
+eta (1 + (2 + A + |u| (4 + 2/S)) / S).
+"""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
 
-from numerics.rounding.counts import rms_roundings, roundings, scale_roundings, sum_roundings
+from numerics.rounding.counts import pair_sum_roundings, rms_roundings, roundings, scale_roundings, sum_roundings
 from numerics.rounding.formats import Format
 
 
 def gradient_error(z: Tensor, g: Tensor, gamma: Tensor, scale: Tensor, fmt: Format) -> Tensor:
-    """Bound on the error of dL/dz by automatic differentiation of `mrs_norm`, before its last rounding.
+    """Bound on the error of dL/dz of MRSNorm.
 
-    z, g: (T, P, 2); gamma: (P,); scale S: (T, 1); result (T, P, 2); all in fp64. The two terms of
-    dL/dz = gamma g/S - u Omega/S are lost separately; A = (1/P) sum |gamma_k g_k zhat_k| over all N components.
-
-        gamma g/S      product 1, division 1 + S, last sum 1                                          = S + 3
-        u_c Omega/S    gamma g 1, x/S 1 + S, again /S 1 + S, product 1, sum N - 1, /P 2, times u_c 1,
-                       u_c = x/r 1 + 3, last sum 1                                             = 2 S + N + 11
-
-    relative to |gamma g|/S and |u_c| A/S: nothing is assumed about cancellation within Omega. Evaluating Eq. 5 as
-    printed, in any order, needs no more, so the same bound in fp64 covers it. Underflow: each product or quotient of
-    the table loses eta/2, carried through to the end and doubled for the second-order terms.
+    z, g: (T, P, 2); gamma: (P,); scale S: (T, 1); result (T, P, 2).
     """
     s, phasors = scale.unsqueeze(-1), z.shape[-2]  # (T, 1, 1)
     weighted = (gamma.unsqueeze(-1) * g).abs()
-    zhat = (z / s).abs()
-    mean_a = (weighted * zhat).sum((-1, -2), keepdim=True) / phasors
-    lost = (weighted * (1 / s + 1) + zhat / s + 1).sum((-1, -2), keepdim=True) / phasors
-    return _two_terms(weighted, direction(z).abs(), mean_a, lost, s, phasors, fmt)
+    mean_a = (weighted * (z / s).abs()).sum((-1, -2), keepdim=True) / phasors
+    terms = pair_sum_roundings(phasors, fmt.any_order)
+    return _two_terms(weighted, direction(z).abs(), mean_a, s, phasors, terms, fmt)
 
 
 def own_gradient_error(z: Tensor, v: Tensor, gamma: Tensor, scale: Tensor, phasors: int, fmt: Format) -> Tensor:
     """`gradient_error` at phasor i where the upstream gradient is v there and 0 at all others.
 
-    z_i, v: (T, K, 2), gamma_i: (T, K) or (K,), one chosen phasor in each of K places; scale S: (T, 1). The sums over k
-    have one phasor left, and mean |zhat_k| <= 1 bounds what the others lose to underflow.
+    z_i, v: (T, K, 2), gamma_i: (T, K) or (K,), one chosen phasor in each of K places; scale S: (T, 1). The sum over k
+    has the two terms of one phasor left: adding 0 loses nothing.
     """
     s = scale.unsqueeze(-1)  # (T, 1, 1)
     weighted = (gamma.unsqueeze(-1) * v).abs()
     mean_a = (weighted * (z / s).abs()).sum(-1, keepdim=True) / phasors
-    lost = weighted.sum(-1, keepdim=True) * (1 / s + 1) / phasors + 2 / s + 2
-    return _two_terms(weighted, direction(z).abs(), mean_a, lost, s, phasors, fmt)
+    return _two_terms(weighted, direction(z).abs(), mean_a, s, phasors, 1, fmt)
 
 
-def _two_terms(
-    weighted: Tensor, u: Tensor, mean_a: Tensor, lost: Tensor, s: Tensor, phasors: int, fmt: Format
-) -> Tensor:
-    """The bound of `gradient_error` from |gamma g|, |u|, A, what the sum lost to underflow, and S."""
-    acc = fmt.accumulation
-    direct = roundings(scale_roundings(phasors, fmt) + 3, acc) * weighted / s
-    interference = roundings(2 * scale_roundings(phasors, fmt) + sum_roundings(2 * phasors, fmt.any_order) + 12, acc) * u * mean_a / s
-    return direct + interference + acc.underflow * (lost + mean_a / s + 1 / s + 3)
+def _two_terms(weighted: Tensor, u: Tensor, mean_a: Tensor, s: Tensor, phasors: int, terms: int, fmt: Format) -> Tensor:
+    """The bound of `gradient_error` from |gamma g|, |u|, A, S, and the roundings in the sum over k."""
+    acc, count = fmt.accumulation, scale_roundings(phasors, fmt)
+    direct = roundings(count + 4, acc) * weighted / s
+    interference = roundings(2 * count + terms + 14, acc) * u * mean_a / s
+    return direct + interference + acc.underflow * (1 + (2 + mean_a + u * (4 + 2 / s)) / s)
 
 
 def rms_gradient_error(x: Tensor, g: Tensor, gamma: Tensor, scale: Tensor, fmt: Format) -> Tensor:
-    """Bound on the error of dL/dx by automatic differentiation of `rms_norm`, before its last rounding.
+    """Bound on the error of dL/dx of RMSNorm.
 
-    x, g: (T, N); gamma: (N,); scale S_RMS: (T, 1); result (T, N). With B = (1/N) sum |gamma_k g_k xhat_k|,
+    x, g: (T, N); gamma: (N,); scale S_RMS: (T, 1); result (T, N). As above, with xhat = x v (S + 2) in place of u:
 
-        gamma g/S      as above                                                                       = S + 3
-        xhat Omega/S   gamma g 1, x/S 1 + S, again /S 1 + S, product 1, sum N - 1, root 1 + S, /N 2,
-                       times 2x 1, last sum 1                                                  = 3 S + N + 8
+        (a - xhat W) v    a v         S + 4
+                          xhat W v    xhat, W, product 1, difference 1, v S + 1, product 1            = 3 S + n + 11
+
+    relative to |gamma g|/S and |xhat_c| B/S, B = (1/N) sum |gamma_k g_k xhat_k|; underflow
+    eta (1 + (2 + B + |xhat| (3 + 1/S)) / S), as sum |xhat| <= N.
     """
     acc, channels = fmt.accumulation, x.shape[-1]
-    weighted = (gamma * g).abs()
-    xhat = (x / scale).abs()
-    mean_b = (weighted * xhat).sum(-1, keepdim=True) / channels / scale  # B / S
-    n_direct = rms_roundings(channels, fmt) + 3
-    n_interference = 3 * rms_roundings(channels, fmt) + sum_roundings(channels, fmt.any_order) + 9
-    relative = roundings(n_direct, acc) * weighted / scale + roundings(n_interference, acc) * xhat * mean_b
-    lost = (weighted * (1 / scale + 1) + xhat / scale + 1).sum(-1, keepdim=True) / channels
-    return relative + acc.underflow * (xhat * lost + 3 * x.abs() + 1 / scale + 2)
+    count, terms = rms_roundings(channels, fmt), sum_roundings(channels, fmt.any_order)
+    weighted, xhat = (gamma * g).abs(), (x / scale).abs()
+    mean_b = (weighted * xhat).sum(-1, keepdim=True) / channels
+    direct = roundings(count + 4, acc) * weighted / scale
+    interference = roundings(3 * count + terms + 11, acc) * xhat * mean_b / scale
+    return direct + interference + acc.underflow * (1 + (2 + mean_b + xhat * (3 + 1 / scale)) / scale)
 
 
 def direction(z: Tensor) -> Tensor:

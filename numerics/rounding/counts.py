@@ -59,19 +59,21 @@ def sum_roundings(terms: int, any_order: bool = False) -> int:
     return min(max(terms - 1, 0), max(ways))
 
 
+def pair_sum_roundings(phasors: int, any_order: bool = False) -> int:
+    """Roundings in a sum over all 2 P channels, at once or of each pair first."""
+    return max(sum_roundings(2 * phasors, any_order), 1 + sum_roundings(phasors, any_order))
+
+
 def scale_roundings(phasors: int, fmt: Format | None = None) -> int:
     """Roundings in S over P phasors, added as in `fmt`, or as PyTorch does."""
     return _summed(phasors, fmt) + 8
 
 
 def rms_roundings(channels: int, fmt: Format | None = None) -> int:
-    """Roundings in S_RMS over N channels, or in the scale of Eq. 11 over N/2 phasors: a pair's sum, then the sum of P.
-
-    The tree of N terms need not be as deep as that of N/2 with one more level, so the larger of the two counts.
-    """
+    """Roundings in S_RMS over N channels, and in the scale of Eq. 11 over N/2 phasors, where N is even."""
     terms = _summed(channels, fmt)
     if channels % 2 == 0:
-        terms = max(terms, 1 + _summed(channels // 2, fmt))
+        terms = pair_sum_roundings(channels // 2, fmt is not None and fmt.any_order)
     return (terms + 7) // 2 + 2
 
 

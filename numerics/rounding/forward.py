@@ -1,12 +1,9 @@
-"""Forward bounds: magnitudes, scales and the outputs of MRSNorm, RMSNorm and MA-RMSNorm, before the last rounding.
+"""Forward bounds: magnitudes, scales and their logarithm, the outputs of MRSNorm and RMSNorm, before storing.
 
 Counted as in `numerics.rounding.counts`, in the accumulation format; all arguments in fp64.
 
-    o              S, division 1, gamma 1                                                           = S + 2
-    o (RMSNorm)    S_RMS, division 1, gamma 1                                                       = S_RMS + 2
-    y (MA-RMSNorm) = s gamma x/S + alpha W log S:
-      s gamma x/S    S_RMS, division 1, gamma 1, s as a number of the format 1, product 1, last sum 1 = S_RMS + 5
-      alpha W log S  alpha as a number of the format 1, two products 2, last sum 1, and `log_error` = 4
+    o              S, division 1, gamma 1     = S + 2
+    o (RMSNorm)    S_RMS, division 1, gamma 1 = S_RMS + 2
 
 A division that underflows loses eta/2, which gamma then multiplies, and the product another eta/2. A logarithm is taken
 to be within one unit in the last place, two roundings, as the libraries behind PyTorch state.
@@ -16,7 +13,6 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from numerics.norms import MA_ALPHA, MA_S
 from numerics.rounding.counts import MAGNITUDE, rms_roundings, roundings, scale_roundings
 from numerics.rounding.formats import Format
 
@@ -56,16 +52,3 @@ def log_error(scale: Tensor, channels: int, fmt: Format) -> Tensor:
     g = roundings(rms_roundings(channels, fmt), fmt.accumulation)
     drift = g / (1 - g)
     return drift + roundings(3, fmt.accumulation) * (scale.log().abs() + drift)
-
-
-def ma_output_error(
-    x: Tensor, gamma: Tensor, magnitude: Tensor, scale: Tensor, fmt: Format, s: float = MA_S, alpha: float = MA_ALPHA
-) -> Tensor:
-    """Bound on the error of y of MA-RMSNorm; x (..., N), gamma and W (N,), S (..., 1)."""
-    acc, channels = fmt.accumulation, x.shape[-1]
-    first = (s * gamma * x / scale).abs()
-    level = (alpha * magnitude).abs()
-    log, lost = scale.log().abs(), log_error(scale, channels, fmt)
-    second = level * (lost + roundings(5, acc) * (log + lost))
-    underflow = acc.underflow * ((s * gamma).abs() + abs(s) + log + 2)
-    return roundings(rms_roundings(channels, fmt) + 6, acc) * first + second + underflow

@@ -1,0 +1,82 @@
+"""Random trials of an error bound, and the table of what trials and search have found.
+
+A trial is one row of a case, or one weight where the bound is on the gradient of weights. The same seed gives the same
+trials; how they are cut into chunks belongs to the seed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+
+from numerics.bound_trials.draw import drawn
+from numerics.bound_trials.search import worst_error
+from numerics.bound_trials.subjects import BOUNDS, Bound, ratios
+from numerics.rounding import FORMATS
+
+CHUNK = 2**17  # channels in a case
+SHARES = ((1, 0.3), (2, 0.3), (7, 0.3), (64, 0.08), (192, 0.02))  # P, and the share of the trials that have it
+SEARCHED = (1, 2, 7, 64, 192, 4096, 2**17)  # P
+TIGHT = 50  # a bound that no found error comes nearer to than this says too little
+
+
+@dataclass(frozen=True)
+class Row:
+    """The worst of the trials, or of a search (`kind`), of one bound in one format over P phasors."""
+
+    bound: str
+    dtype: str
+    phasors: int
+    kind: str
+    trials: int
+    worst: float
+
+
+def random_worst(bound: Bound, dtype: str, phasors: int, trials: int, seed: int = 0) -> Row:
+    """The largest error / bound of so many random trials."""
+    worst, done, chunk, fmt = 0.0, 0, 0, FORMATS[dtype]
+    rows = bound.rows or max(1, CHUNK // (2 * phasors))
+    while done < trials:
+        count = rows if bound.rows else min(rows, trials - done)
+        found = ratios(bound.subject, drawn(fmt, phasors, count, seed, chunk, bound.pairs), bound.stored)
+        high = float(found.amax())
+        worst = high if math.isnan(high) or not high <= worst else worst
+        done, chunk = done + len(found), chunk + 1
+        if math.isnan(worst):
+            break
+    return Row(bound.name, dtype, phasors, "random", done, worst)
+
+
+def searched_worst(
+    bound: Bound, dtype: str, phasors: int, seed: int = 0, population: int = 64, generations: int = 8
+) -> Row:
+    """The largest error / bound that the search finds."""
+    found = worst_error(
+        bound.subject,
+        FORMATS[dtype],
+        phasors,
+        seed=seed,
+        population=population,
+        generations=generations,
+        stored=bound.stored,
+        one_by_one=bound.rows > 0,
+    )
+    return Row(bound.name, dtype, phasors, "search", found.tried, found.ratio)
+
+
+
+def table(names: tuple[str, ...], dtypes: tuple[str, ...], trials: int, seed: int) -> Iterator[Row]:
+    """Every bound in every format: so many trials, shared out over P, and a search for every P."""
+    for name in names or tuple(BOUNDS):
+        for dtype in dtypes:
+            for phasors, share in SHARES:
+                if trials:
+                    yield random_worst(BOUNDS[name], dtype, phasors, math.ceil(share * trials), seed)
+            for phasors in SEARCHED:
+                long = phasors > 192
+                yield searched_worst(
+                    BOUNDS[name], dtype, phasors, seed, population=16 if long else 64, generations=2 if long else 8
+                )
