@@ -46,11 +46,8 @@ def loose(rows: list[Row]) -> list[int]:
 
 def _line(bound: str, dtype: str, rows: list[Row]) -> str:
     random = [row for row in rows if row.kind == "random"]
-    parts = (
-        [f"{sum(row.trials for row in random):>8} trials, worst {max(row.worst for row in random):.3f}"]
-        if random
-        else []
-    )
+    tried, worst = sum(row.trials for row in random), max((row.worst for row in random), default=0.0)
+    parts = [f"{tried:>8} trials, worst {worst:.3f}"]
     parts += [f"P={row.phasors}: {row.worst:.3f}" for row in rows if row.kind == "search"]
     return f"{bound:<22} {dtype}  " + "  ".join(parts)
 

@@ -209,52 +209,41 @@ class Bound:
     rows: int = 0
 
 
+RMS = truth.rms_scale
 ROWS = 24  # summed up for the gradient of a weight, times the copies
 BOUNDS = {
     bound.name: bound
     for bound in (
         Bound("r", _magnitude, stored=False),
-        Bound("S, Eq. 1", partial(_scale, norms.mrs_scale, truth.mrs_scale, scale_error, 2), stored=False),
-        Bound(
-            "S, Eq. 11",
-            partial(_scale, norms.phasor_rms_scale, truth.phasor_rms_scale, rms_scale_error, 1),
-            stored=False,
+        *(
+            Bound(name, partial(_scale, layer, true, bound, per), stored=False)
+            for name, layer, true, bound, per in (
+                ("S, Eq. 1", norms.mrs_scale, truth.mrs_scale, scale_error, 2),
+                ("S, Eq. 11", norms.phasor_rms_scale, truth.phasor_rms_scale, rms_scale_error, 1),
+                ("S_RMS", norms.rms_scale, truth.rms_scale, rms_scale_error, 1),
+            )
         ),
-        Bound("S_RMS", partial(_scale, norms.rms_scale, truth.rms_scale, rms_scale_error, 1), stored=False),
         Bound("MRSNorm o", _mrs_output),
         Bound("RMSNorm o", _rms_output),
         Bound("MA-RMSNorm y", _ma_output),
         Bound("MRSNorm dL/dz", _mrs_gradient),
         Bound("RMSNorm dL/dx", _rms_gradient),
         Bound("MA-RMSNorm dL/dx", _ma_gradient),
-        Bound(
-            "MRSNorm dL/dgamma",
-            partial(_weights, truth.mrs_weight_gradient, _mrs, weight_gradient_error, truth.mrs_scale, "gamma"),
-            rows=ROWS,
-        ),
-        Bound(
-            "RMSNorm dL/dgamma",
-            partial(_weights, truth.rms_weight_gradient, _rms, rms_weight_gradient_error, truth.rms_scale, "gammas"),
-            rows=ROWS,
-        ),
-        Bound(
-            "MA-RMSNorm dL/dgamma",
-            partial(_weights, _ma_weight_gradient, _ma, ma_weight_gradient_error, truth.rms_scale, "gammas"),
-            rows=ROWS,
-        ),
-        Bound(
-            "MA-RMSNorm dL/dW",
-            partial(
-                _weights, truth.ma_magnitude_gradient, _ma, ma_magnitude_gradient_error, truth.rms_scale, "magnitude"
-            ),
-            rows=ROWS,
+        *(
+            Bound(name, partial(_weights, true, layer, bound, scale, wanted), rows=ROWS)
+            for name, true, layer, bound, scale, wanted in (
+                ("MRSNorm dL/dgamma", truth.mrs_weight_gradient, _mrs, weight_gradient_error, truth.mrs_scale, "gamma"),
+                ("RMSNorm dL/dgamma", truth.rms_weight_gradient, _rms, rms_weight_gradient_error, RMS, "gammas"),
+                ("MA-RMSNorm dL/dgamma", _ma_weight_gradient, _ma, ma_weight_gradient_error, RMS, "gammas"),
+                ("MA-RMSNorm dL/dW", truth.ma_magnitude_gradient, _ma, ma_magnitude_gradient_error, RMS, "magnitude"),
+            )
         ),
         *(
             Bound(f"score, {definition.name}", partial(_score, definition, true), stored=False, pairs=True)
             for definition, true in (
                 (attention_scores.MEAN, truth.mrs_scale),
                 (attention_scores.ROOT_MEAN_SQUARE, truth.phasor_rms_scale),
-                (attention_scores.SCALAR_RMS, truth.rms_scale),
+                (attention_scores.SCALAR_RMS, RMS),
             )
         ),
     )

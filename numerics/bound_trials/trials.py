@@ -67,7 +67,6 @@ def searched_worst(
     return Row(bound.name, dtype, phasors, "search", found.tried, found.ratio)
 
 
-
 def table(names: tuple[str, ...], dtypes: tuple[str, ...], trials: int, seed: int) -> Iterator[Row]:
     """Every bound in every format: so many trials, shared out over P, and a search for every P."""
     for name in names or tuple(BOUNDS):

@@ -48,7 +48,7 @@ def _scaled(o: Tensor, gamma: Tensor, scale: int, fmt: Format) -> Tensor:
 
 
 def log_error(scale: Tensor, channels: int, fmt: Format) -> Tensor:
-    """Bound on the error of log S_RMS: |log(1 + d)| <= g / (1 - g) for |d| <= g = gamma_n, n that of S, and one unit."""
+    """Bound on the error of log S_RMS: |log(1 + d)| <= g / (1 - g) for |d| <= g = gamma_n of S, and one unit."""
     g = roundings(rms_roundings(channels, fmt), fmt.accumulation)
     drift = g / (1 - g)
     return drift + roundings(3, fmt.accumulation) * (scale.log().abs() + drift)

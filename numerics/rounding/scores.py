@@ -1,8 +1,8 @@
 """Bounds on attention scores of normalized queries and keys.
 
 As in attention kernels, the layer's output is stored in the format of its input (one rounding, v, for fp16 and bf16)
-and logits are multiplied, summed and kept in the accumulation format (u). q_c / S_q has S + 1 and one in v, the same for
-k, a product 1 and a sum of n. So
+and logits are multiplied, summed and kept in the accumulation format (u). q_c / S_q has S + 1 and one in v, the same
+for k, a product 1 and a sum of n. So
 
     |score - exact| <= ((1 + gamma_m(u)) (1 + gamma_2(v)) - 1) A + underflow,   m = 2 S + 2 + 1 + n,
     A = sum_c |q_c k_c| / (S_q S_k) <= sum_i W_i,

@@ -18,11 +18,10 @@ from __future__ import annotations
 from torch import Tensor
 
 from numerics.norms import MA_ALPHA, MA_S
+from numerics.norms.blocks import ELEMENTS
 from numerics.rounding.counts import rms_roundings, roundings, scale_roundings, sum_roundings
 from numerics.rounding.formats import Format
 from numerics.rounding.forward import log_error
-
-ELEMENTS = 2**17
 
 
 def row_sum_roundings(rows: int, channels: int, any_order: bool = False) -> int:
