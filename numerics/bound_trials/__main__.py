@@ -11,7 +11,7 @@ import itertools
 import sys
 
 from numerics.bound_trials.subjects import BOUNDS
-from numerics.bound_trials.trials import TIGHT, Row, table
+from numerics.bound_trials.trials import SEARCHED, TIGHT, Row, table
 from numerics.measure import DTYPES
 
 
@@ -23,12 +23,15 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--bound", nargs="+", choices=list(BOUNDS), default=[], help="the bounds to try; all by default"
     )
+    parser.add_argument("--search", nargs="*", type=int, default=list(SEARCHED), help="P to search at, or none")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args(arguments)
     if given.trials < 0:
         parser.error(f"--trials is {given.trials}; accepted: at least 0")
+    if any(phasors < 1 for phasors in given.search):
+        parser.error(f"--search is {given.search}; accepted: numbers of at least 1")
     bad = 0
-    rows = table(tuple(given.bound), tuple(given.dtype), given.trials, given.seed)
+    rows = table(tuple(given.bound), tuple(given.dtype), given.trials, tuple(given.search), given.seed)
     for (bound, dtype), group in itertools.groupby(rows, key=lambda row: (row.bound, row.dtype)):
         found = list(group)
         print(_line(bound, dtype, found), flush=True)
@@ -38,9 +41,10 @@ def main(arguments: list[str] | None = None) -> int:
 
 def loose(rows: list[Row]) -> list[int]:
     """The searched P at which nothing, found by search or at random, comes within 1/`TIGHT` of the bound."""
-    best: dict[int, float] = {}
+    best = {row.phasors: 0.0 for row in rows if row.kind == "search"}
     for row in rows:
-        best[row.phasors] = max(best.get(row.phasors, 0.0), row.worst)
+        if row.phasors in best:
+            best[row.phasors] = max(best[row.phasors], row.worst)
     return [phasors for phasors, worst in best.items() if not worst * TIGHT >= 1]
 
 

@@ -197,20 +197,20 @@ def _ma_weight_gradient(x: Tensor, g: Tensor, eps: float) -> DoubleDouble:
 
 @dataclass(frozen=True)
 class Bound:
-    """A bound under its name; `rows` is how many rows a sum over rows has, 0 for a quantity of each row.
+    """A bound under its name, and the subject it is about.
 
-    `stored` says whether the result is rounded to the input's format, `pairs` whether g is a key.
+    `stored` says whether the result is rounded to the input's format, `pairs` whether g is a key, and `over_rows`
+    whether it is a sum over rows, so that what counts is how many there are, not P.
     """
 
     name: str
     subject: Subject
     stored: bool = True
     pairs: bool = False
-    rows: int = 0
+    over_rows: bool = False
 
 
 RMS = truth.rms_scale
-ROWS = 24  # summed up for the gradient of a weight, times the copies
 BOUNDS = {
     bound.name: bound
     for bound in (
@@ -230,7 +230,7 @@ BOUNDS = {
         Bound("RMSNorm dL/dx", _rms_gradient),
         Bound("MA-RMSNorm dL/dx", _ma_gradient),
         *(
-            Bound(name, partial(_weights, true, layer, bound, scale, wanted), rows=ROWS)
+            Bound(name, partial(_weights, true, layer, bound, scale, wanted), over_rows=True)
             for name, true, layer, bound, scale, wanted in (
                 ("MRSNorm dL/dgamma", truth.mrs_weight_gradient, _mrs, weight_gradient_error, truth.mrs_scale, "gamma"),
                 ("RMSNorm dL/dgamma", truth.rms_weight_gradient, _rms, rms_weight_gradient_error, RMS, "gammas"),
