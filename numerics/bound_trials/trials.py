@@ -15,8 +15,8 @@ from numerics.bound_trials.search import worst_error
 from numerics.bound_trials.subjects import BOUNDS, Bound, ratios
 from numerics.rounding import FORMATS
 
-CHUNK = 2**17  # channels in a case
-SHARES = ((1, 0.35), (2, 0.35), (7, 0.27), (64, 0.02), (192, 0.01))  # P, and the share of the trials that have it
+CHUNK = 2**16  # channels in a case
+SHARES = ((1, 0.4), (2, 0.4), (7, 0.195), (64, 0.004), (192, 0.001))  # P, and the share of the trials that have it
 WEIGHTS = 2048  # phasors of the rows that gradients of weights are summed over
 SEARCHED = (1, 2, 7, 64, 192, 4096, 2**17)  # P
 TIGHT = 50  # a bound that no found error comes nearer to than this says too little
@@ -38,7 +38,9 @@ def random_worst(bound: Bound, dtype: str, phasors: int, trials: int, seed: int 
     """The largest error / bound of so many random trials; for a sum over rows, P of them in every trial."""
     worst, done, chunk, fmt = 0.0, 0, 0, FORMATS[dtype]
     while done < trials:
-        width, rows = (WEIGHTS, phasors) if bound.over_rows else (phasors, min(CHUNK // (2 * phasors), trials - done))
+        width, rows = (
+            (WEIGHTS, phasors) if bound.over_rows else (phasors, min(max(1, CHUNK // (2 * phasors)), trials - done))
+        )
         found = ratios(bound.subject, drawn(fmt, width, rows, seed, chunk, bound.pairs), bound.stored)
         high = float(found.amax())
         worst = high if math.isnan(high) or not high <= worst else worst

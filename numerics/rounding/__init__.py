@@ -10,6 +10,7 @@ from numerics.rounding.conditions import condition, omega_condition, score_condi
 from numerics.rounding.counts import (
     MAGNITUDE,
     check_domain,
+    domain,
     pair_sum_roundings,
     rms_roundings,
     roundings,
@@ -44,6 +45,7 @@ __all__ = [
     "check_domain",
     "condition",
     "direction",
+    "domain",
     "gradient_error",
     "log_error",
     "ma_gradient_error",

@@ -81,14 +81,22 @@ def _summed(terms: int, fmt: Format | None) -> int:
     return sum_roundings(terms, fmt is not None and fmt.any_order)
 
 
-def check_domain(r: Tensor, fmt: Format) -> None:
-    """Raise ValueError where a magnitude lies outside the range in which the bounds here hold.
+def domain(phasors: int, fmt: Format) -> tuple[float, float]:
+    """The smallest and the largest magnitude, apart from 0, of rows of P phasors for which the bounds here hold.
 
-    It is 0, or between sqrt(2 lambda) and sqrt(max)/2: no square overflows there, and both squares' underflow, at most
-    eta = 2 u lambda <= u r^2, counts as one rounding.
+    sqrt(4 P lambda) and sqrt(max / P) / 2, lambda being the smallest normal number of the accumulation: no sum of
+    squares overflows there, a mean of squares is a normal number, and both squares' underflow, at most
+    eta = 2 u lambda <= u r^2, counts as one rounding. Nor may a product of gamma, g and the sizes of a whole row
+    overflow, which nothing here looks at.
     """
     acc = fmt.accumulation
-    low, high = (2 * acc.smallest_normal) ** 0.5, acc.largest**0.5 / 2
+    return (4 * phasors * acc.smallest_normal) ** 0.5, (acc.largest / phasors) ** 0.5 / 2
+
+
+def check_domain(r: Tensor, fmt: Format) -> None:
+    """Raise ValueError where a magnitude of rows r (..., P) is outside `domain`, and not 0."""
+    low, high = domain(max(r.shape[-1], 1), fmt)
     bad = (r != 0) & ~((r >= low) & (r <= high))
     if bad.any():
-        raise ValueError(f"magnitude {r[bad][0].item():.3g}; accepted in {acc.name}: 0, or {low:.3g} to {high:.3g}")
+        name = fmt.accumulation.name
+        raise ValueError(f"magnitude {r[bad][0].item():.3g}; accepted in {name}: 0, or {low:.3g} to {high:.3g}")
