@@ -15,6 +15,7 @@ from numerics.mrsnorm.softmax_collapse import minimum_entropy
 from numerics.mrsnorm.softmax_collapse import printed as largest_weight
 from numerics.mrsnorm.zero_overhead import roots
 from numerics.norms import mrs_norm
+from numerics.rounding import FORMATS, output_error
 from numerics.search import Found, ascend
 
 SLUGS = [
@@ -177,8 +178,11 @@ def test_square_roots_are_counted():
 def test_the_listing_is_the_layer_for_channels_at_the_end_and_computes_in_fp32():
     x = torch.randn(3, 4, 8, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     gamma = torch.tensor([1.0, -2.0, 0.5, 3.0])
-    assert torch.equal(listing(x.float(), gamma, -1, 1, 0.5), mrs_norm(x.float(), gamma, 0.5))
-    assert torch.equal(listing(x, gamma, 2, 1, 0.5), mrs_norm(x.float(), gamma, 0.5).double())
+    exact = mrs_norm(x.float().double(), gamma.double(), 0.5)
+    bound = sum(output_error(exact, gamma.double().repeat_interleave(2), 4, FORMATS[name]) for name in ("fp32", "fp64"))
+    for layer in (listing(x.float(), gamma, -1, 1, 0.5), mrs_norm(x.float(), gamma, 0.5), listing(x, gamma, 2, 1, 0.5)):
+        assert ((layer.double() - exact).abs() <= bound).all()
+    assert torch.equal(listing(x, gamma, 2, 1, 0.5), listing(x.float(), gamma, -1, 1, 0.5).double())
     assert not torch.equal(listing(x, gamma, 2, 1, 0.5), mrs_norm(x, gamma.double(), 0.5))
 
 

@@ -22,7 +22,7 @@ from numerics.logit_bounds import WIDTHS, largest_block_score, largest_score
 from numerics.measure import DTYPES, Measurement, Settings
 from numerics.norms import mrs_norm, rms_norm
 from numerics.query_keys import HEAD, gaussian_pairs, real_pairs, scenario_pairs
-from numerics.rounding import FORMATS
+from numerics.rounding import FORMATS, FP64, output_error, rms_output_error, rounded
 from numerics.search import STARTS
 
 NAMES = {
@@ -192,10 +192,16 @@ def test_without_trials_a_sampled_row_is_not_run():
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_normalized_is_what_the_layers_return(dtype):
-    for q, k in scenario_pairs("test", FORMATS[dtype], 7, SETTINGS):
+    fmt = FORMATS[dtype]
+    for q, k in scenario_pairs("test", fmt, 7, SETTINGS):
         for x in (q, k):
-            assert torch.equal(normalized(x, MEAN, 1e-6), mrs_norm(x))
-            assert torch.equal(normalized(x, SCALAR_RMS, 1e-6), rms_norm(x))
+            for definition, layer, bound in ((MEAN, mrs_norm, output_error), (SCALAR_RMS, rms_norm, rms_output_error)):
+                exact = normalized(x.double(), definition, 1e-6)
+                terms = x.shape[-1] // (2 if layer is mrs_norm else 1)
+                allowed = rounded(bound(exact, torch.ones(()), terms, fmt), exact, fmt)
+                allowed = allowed + bound(exact, torch.ones(()), terms, FP64)
+                for found in (normalized(x, definition, 1e-6), layer(x)):
+                    assert ((found.double() - exact).abs() <= allowed).all()
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -13,10 +13,11 @@ import torch
 from numerics import norms, truth
 from numerics.bound_trials import __main__ as command
 from numerics.bound_trials import subjects
-from numerics.bound_trials.draw import EPSILONS, NAMES, drawn
-from numerics.bound_trials.search import KEEP, worst_error
+from numerics.bound_trials.draw import NAMES, drawn
+from numerics.bound_trials.search import KEEP, Worst, shortened, worst_error
 from numerics.bound_trials.subjects import BOUNDS, Case, ratios
 from numerics.bound_trials.trials import TIGHT, Row, random_worst, searched_worst
+from numerics.double_double import DoubleDouble
 from numerics.measure import DTYPES
 from numerics.rounding import FORMATS, output_error, rounded, weight_gradient_error
 from numerics.scenarios import generator, normal
@@ -24,29 +25,33 @@ from numerics.scenarios import generator, normal
 bounds = pytest.mark.parametrize("bound", BOUNDS.values(), ids=list(BOUNDS))
 dtypes = pytest.mark.parametrize("dtype", DTYPES)
 LONG = 2**17
+CHANNELS = 2**9  # numbers in a case
 BLOCKS = 2**15  # rows of 4 channels that fill a block of the cache
 
 
 @bounds
 @dtypes
-@pytest.mark.parametrize("phasors", [1, 2, 7, 64])
-def test_no_random_trial_exceeds_a_bound(bound, dtype, phasors):
-    row = random_worst(bound, dtype, phasors, len(NAMES) * (1 if bound.over_rows else 60))
-    assert 0 < row.worst <= 1, row
+def test_no_random_trial_exceeds_a_bound(bound, dtype):
+    """Twelve cases: every eps at every level."""
+    for phasors in (1, 7):
+        row = random_worst(bound, dtype, phasors, 12 * CHANNELS // (2 * phasors), channels=CHANNELS)
+        assert 0 < row.worst <= 1, row
 
 
 @bounds
 @dtypes
-@pytest.mark.parametrize("phasors", [1, 2, 7, 64])
+@pytest.mark.parametrize("phasors", [2, 64])
 def test_the_search_comes_within_a_factor_of_50_of_a_bound_and_not_beyond_it(bound, dtype, phasors):
-    row = searched_worst(bound, dtype, phasors, population=32, generations=2)
+    population = 8 if bound.over_rows else 32
+    row = searched_worst(bound, dtype, phasors, population=population, generations=8, enough=1 / TIGHT / KEEP)
     assert 1 / TIGHT <= row.worst <= 1, row
 
 
 @bounds
 @pytest.mark.parametrize("dtype", ["fp32", "fp64"])
 def test_long_rows_and_sums_over_many_rows_come_as_near(bound, dtype):
-    row = searched_worst(bound, dtype, LONG if not bound.over_rows else BLOCKS, population=8, generations=0)
+    phasors = BLOCKS if bound.over_rows else LONG
+    row = searched_worst(bound, dtype, phasors, population=8, generations=12, enough=1 / TIGHT / KEEP)
     assert 1 / TIGHT <= row.worst <= 1, row
 
 
@@ -55,7 +60,7 @@ def test_long_rows_and_sums_over_many_rows_come_as_near(bound, dtype):
 )
 def test_long_rows_of_phasors_that_all_differ_hold_their_bound(name):
     row = random_worst(BOUNDS[name], "fp64", LONG, 1)
-    assert 0 < row.worst <= 1, row
+    assert row.worst <= 1, row
 
 
 def test_rows_that_fill_several_blocks_hold_the_bound_on_gradients_of_weights():
@@ -112,16 +117,16 @@ right = norms.mrs_norm
 @pytest.mark.parametrize("name", ["MRSNorm o", "MRSNorm dL/dz"])
 def test_the_trials_reject(wrong, name, monkeypatch):
     altered(monkeypatch, "mrs_norm", WRONG[wrong])
-    row = random_worst(BOUNDS[name], "fp32", 7, 60 * len(NAMES) * len(EPSILONS))
+    row = random_worst(BOUNDS[name], "fp32", 7, 12 * 36, channels=CHANNELS)
     assert not row.worst <= 1
 
 
 def test_a_sum_one_term_after_the_other_exceeds_the_bound_for_pytorchs_sums():
     def one_by_one(x, eps):
         r = norms.magnitudes(x)
-        return torch.cumsum(r, -1)[..., -1:] / r.shape[-1] + eps
+        return torch.from_numpy(r.numpy().cumsum(-1, dtype="float32")[..., -1:]) / r.shape[-1] + eps
 
-    x = torch.full((1, 2**18), 1 / 3)
+    x = torch.tensor([[1 / 3, 0.0]]).repeat(1, 2**17)
     exact = truth.mrs_scale(x[:, :2].double(), 0.0)
     fmt, measured = FORMATS["fp32"], one_by_one(x, 0.0)
     error = float(exact.distance(measured))
@@ -145,7 +150,7 @@ def test_the_command_fails_for_a_bound_too_small_or_too_large(factor, monkeypatc
     assert command.main(arguments) == 1
     monkeypatch.undo()
     assert command.main(arguments) == 0
-    assert "500 trials, worst 0." in capsys.readouterr().out
+    assert "501 trials, worst 0." in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("wrong", [["--trials", "-1"], ["--bound", "S, Eq. 3"], ["--dtype", "fp8"], ["--search", "0"]])
@@ -165,12 +170,20 @@ def test_the_same_seed_finds_the_same_case_and_its_ratio_is_reproduced():
     assert float(ratios(bound.subject, found[0].case).max()) == found[0].ratio
 
 
-def test_the_case_that_is_reported_has_few_decimals_and_keeps_its_ratio():
-    bound, fmt = BOUNDS["S, Eq. 1"], FORMATS["fp64"]
-    found = worst_error(bound.subject, fmt, 64, population=32, generations=1, stored=False)
-    assert found.ratio <= 1 and found.case.copies * found.case.x.shape[-1] == 128
-    assert max(len(repr(abs(value)).replace(".", "").strip("0")) for value in found.described()["x"]) <= 6
-    assert KEEP * found.ratio > 0
+def test_a_case_is_shortened_to_the_fewest_decimals_that_keep_nine_tenths_of_its_ratio():
+    def size(case):
+        x = case.x[:, None, :1].double()
+        return x, DoubleDouble(0 * x, 0 * x), torch.ones_like(x)
+
+    def short(first, second):
+        x = torch.tensor([[first, second]], dtype=torch.float64)
+        case = Case(FORMATS["fp64"], 0.0, x, x, x[0, :1], x[0], x[0], 3)
+        found = shortened(size, Worst(first, case, 1), stored=False)
+        assert found.ratio >= KEEP * first
+        return found.described()["x"]
+
+    assert short(0.98765, 1.2345) == [1.0, 1.0]
+    assert short(0.1499, 1.2345) == [0.15, 1.2]  # 0.1 is less than nine tenths of it
 
 
 def test_a_nan_ends_the_search_as_its_worst_case(monkeypatch):

@@ -50,12 +50,14 @@ def worst_error(
     generations: int = 8,
     stored: bool = True,
     eps: float = 0.0,
+    enough: float = math.inf,
     one_by_one: bool = False,
 ) -> Worst:
     """The case with the largest error / bound that is found over P phasors; stops at once at a NaN, its own worst case.
 
-    `seed` fixes the weights and the search. `one_by_one` is for the gradients of weights, sums over rows: there the
-    candidate is one row, repeated as often as P says.
+    Stops after a generation in which a ratio is `enough`. `seed` fixes the weights and the search. `one_by_one` is for
+    the gradients of weights, sums over rows: there the candidate is one row, repeated as often as P says. The case is
+    `shortened` in the end.
     """
     from scipy.optimize import differential_evolution  # takes long to import, and only searches need it
 
@@ -91,6 +93,7 @@ def worst_error(
         vectorized=True,
         updating="deferred",
         init="latinhypercube",
+        callback=lambda _, convergence: found[-1].ratio >= enough,
     )
     return shortened(subject, replace(found[-1], tried=tried), stored)
 

@@ -34,13 +34,15 @@ class Row:
     worst: float
 
 
-def random_worst(bound: Bound, dtype: str, phasors: int, trials: int, seed: int = 0) -> Row:
-    """The largest error / bound of so many random trials; for a sum over rows, P of them in every trial."""
+def random_worst(bound: Bound, dtype: str, phasors: int, trials: int, seed: int = 0, channels: int = CHUNK) -> Row:
+    """The largest error / bound of so many random trials, up to `channels` numbers in a case.
+
+    For a sum over rows a trial is one weight, and P is the number of rows.
+    """
     worst, done, chunk, fmt = 0.0, 0, 0, FORMATS[dtype]
     while done < trials:
-        width, rows = (
-            (WEIGHTS, phasors) if bound.over_rows else (phasors, min(max(1, CHUNK // (2 * phasors)), trials - done))
-        )
+        width = min(WEIGHTS, channels) if bound.over_rows else phasors
+        rows = phasors if bound.over_rows else min(max(1, channels // (2 * phasors)), trials - done)
         found = ratios(bound.subject, drawn(fmt, width, rows, seed, chunk, bound.pairs), bound.stored)
         high = float(found.amax())
         worst = high if math.isnan(high) or not high <= worst else worst
@@ -51,9 +53,15 @@ def random_worst(bound: Bound, dtype: str, phasors: int, trials: int, seed: int 
 
 
 def searched_worst(
-    bound: Bound, dtype: str, phasors: int, seed: int = 0, population: int = 64, generations: int = 8
+    bound: Bound,
+    dtype: str,
+    phasors: int,
+    seed: int = 0,
+    population: int = 64,
+    generations: int = 8,
+    enough: float = math.inf,
 ) -> Row:
-    """The largest error / bound that the search finds."""
+    """The largest error / bound that the search finds; it goes on until one is `enough`, or has no generation left."""
     found = worst_error(
         bound.subject,
         FORMATS[dtype],
@@ -62,6 +70,7 @@ def searched_worst(
         population=population,
         generations=generations,
         stored=bound.stored,
+        enough=enough,
         one_by_one=bound.over_rows,
     )
     return Row(bound.name, dtype, phasors, "search", found.tried, found.ratio)
