@@ -31,7 +31,16 @@ from numerics.measure import Measurement, Settings
 from numerics.norms import MA_ALPHA as ALPHA
 from numerics.norms import MA_S as S
 from numerics.norms import ma_rms_norm, rms_scale
-from numerics.rounding import FP64, Format, ma_gradient_error, ma_output_error, rms_roundings, rounded, roundings
+from numerics.rounding import (
+    FP64,
+    Format,
+    domain,
+    ma_gradient_error,
+    ma_output_error,
+    rms_roundings,
+    rounded,
+    roundings,
+)
 from numerics.scenarios import generator, normal
 
 SLUG = "ma-jacobian"
@@ -96,7 +105,8 @@ def measure(settings: Settings) -> Iterator[Measurement]:
 def _scaling(tally: Tally, b: Batch, magnitude: Tensor) -> None:
     """MA(c x) - MA(x) against alpha W log c, for the rows of which c x is exact."""
     scaled = b.h * FACTOR
-    exact_rows = (scaled / FACTOR == b.h).all(-1) & (scaled.double().abs().amax(-1) > 1e-30)
+    low, _ = domain(b.phasors, b.fmt)
+    exact_rows = (scaled / FACTOR == b.h).all(-1) & (scaled.double().abs().amax(-1) >= low)
     outputs = [ma_rms_norm(x, b.gamma, magnitude, eps=0.0).double() for x in (scaled, b.h)]
     gamma, w = b.gamma.double(), magnitude.double()
     bound = torch.zeros_like(outputs[0])
