@@ -43,7 +43,7 @@ def test_no_random_trial_exceeds_a_bound(bound, dtype):
 @pytest.mark.parametrize("phasors", [2, 64])
 def test_the_search_comes_within_a_factor_of_50_of_a_bound_and_not_beyond_it(bound, dtype, phasors):
     population = 8 if bound.over_rows else 32
-    row = searched_worst(bound, dtype, phasors, population=population, generations=8, enough=1 / TIGHT / KEEP)
+    row = searched_worst(bound, dtype, phasors, population=population, generations=8, enough=1 / TIGHT)
     assert 1 / TIGHT <= row.worst <= 1, row
 
 
@@ -51,7 +51,7 @@ def test_the_search_comes_within_a_factor_of_50_of_a_bound_and_not_beyond_it(bou
 @pytest.mark.parametrize("dtype", ["fp32", "fp64"])
 def test_long_rows_and_sums_over_many_rows_come_as_near(bound, dtype):
     phasors = BLOCKS if bound.over_rows else LONG
-    row = searched_worst(bound, dtype, phasors, population=8, generations=12, enough=1 / TIGHT / KEEP)
+    row = searched_worst(bound, dtype, phasors, population=8, generations=12, enough=1 / TIGHT)
     assert 1 / TIGHT <= row.worst <= 1, row
 
 
@@ -167,7 +167,7 @@ def test_the_same_seed_finds_the_same_case_and_its_ratio_is_reproduced():
     bound, fmt = BOUNDS["MRSNorm o"], FORMATS["fp32"]
     found = [worst_error(bound.subject, fmt, 64, seed=seed, population=32, generations=1) for seed in (3, 3, 4)]
     assert found[0].described() == found[1].described() != found[2].described()
-    assert float(ratios(bound.subject, found[0].case).max()) == found[0].ratio
+    assert float(ratios(bound.subject, found[0].case).max()) == found[0].ratio <= found[0].largest
 
 
 def test_a_case_is_shortened_to_the_fewest_decimals_that_keep_nine_tenths_of_its_ratio():
@@ -178,7 +178,7 @@ def test_a_case_is_shortened_to_the_fewest_decimals_that_keep_nine_tenths_of_its
     def short(first, second):
         x = torch.tensor([[first, second]], dtype=torch.float64)
         case = Case(FORMATS["fp64"], 0.0, x, x, x[0, :1], x[0], x[0], 3)
-        found = shortened(size, Worst(first, case, 1), stored=False)
+        found = shortened(size, Worst(first, first, case, 1), stored=False)
         assert found.ratio >= KEEP * first
         return found.described()["x"]
 
@@ -189,7 +189,19 @@ def test_a_case_is_shortened_to_the_fewest_decimals_that_keep_nine_tenths_of_its
 def test_a_nan_ends_the_search_as_its_worst_case(monkeypatch):
     altered(monkeypatch, "mrs_norm", WRONG["NaN"])
     found = worst_error(subjects.BOUNDS["MRSNorm o"].subject, FORMATS["fp32"], 2, population=8, generations=0)
-    assert math.isnan(found.ratio)
+    assert math.isnan(found.ratio) and math.isnan(found.largest)
+
+
+def test_a_nan_that_is_met_once_stays():
+    calls = []
+
+    def sometimes(case):
+        calls.append(case)
+        x = case.x[:, None, :1].double()
+        return x * (math.nan if len(calls) == 2 else 1), DoubleDouble(0 * x, 0 * x), torch.ones_like(x)
+
+    found = worst_error(sometimes, FORMATS["fp64"], 2, population=8, generations=3, stored=False)
+    assert len(calls) > 2 and math.isnan(found.largest)
 
 
 def test_a_row_of_zeros_is_never_drawn():

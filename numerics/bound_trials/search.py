@@ -25,8 +25,9 @@ KEEP = 0.9  # of the ratio that a shorter input must keep
 
 @dataclass(frozen=True)
 class Worst:
-    """The largest ratio found, its case of one row, and how many rows were tried."""
+    """The largest ratio found, a case of one row that has `ratio`, nearly as large, and how many rows were tried."""
 
+    largest: float
     ratio: float
     case: Case
     tried: int
@@ -53,7 +54,7 @@ def worst_error(
     enough: float = math.inf,
     one_by_one: bool = False,
 ) -> Worst:
-    """The case with the largest error / bound that is found over P phasors; stops at once at a NaN, its own worst case.
+    """The case with the largest error / bound that is found over P phasors; a NaN is the largest.
 
     Stops after a generation in which a ratio is `enough`. `seed` fixes the weights and the search. `one_by_one` is for
     the gradients of weights, sums over rows: there the candidate is one row, repeated as often as P says. The case is
@@ -77,8 +78,9 @@ def worst_error(
         values = _each(subject, batch, stored) if one_by_one else ratios(subject, batch, stored)
         tried += len(values)
         top = int(values.argmax())  # argmax takes a NaN for the largest
-        if not found or not float(values[top]) <= found[-1].ratio:
-            found.append(Worst(float(values[top]), replace(batch, x=batch.x[top, None], g=batch.g[top, None]), 0))
+        high = float(values[top])
+        if not found or not (math.isnan(found[-1].largest) or high <= found[-1].largest):
+            found.append(Worst(high, high, replace(batch, x=batch.x[top, None], g=batch.g[top, None]), 0))
         return -values.nan_to_num(math.inf, math.inf).numpy()
 
     bounds = [(-OCTAVES, OCTAVES), (-math.pi, math.pi)] * (2 * kinds)
@@ -93,7 +95,7 @@ def worst_error(
         vectorized=True,
         updating="deferred",
         init="latinhypercube",
-        callback=lambda _, convergence: found[-1].ratio >= enough,
+        callback=lambda _, convergence: found[-1].largest >= enough,
     )
     return shortened(subject, replace(found[-1], tried=tried), stored)
 
@@ -120,7 +122,7 @@ def shortened(subject: Subject, worst: Worst, stored: bool = True) -> Worst:
         case = replace(worst.case, x=x, g=g)
         ratio = float(ratios(subject, case, stored).max())
         if ratio >= KEEP * worst.ratio:
-            return Worst(ratio, case, worst.tried)
+            return Worst(max(ratio, worst.largest), ratio, case, worst.tried)
     return worst
 
 
