@@ -1,19 +1,11 @@
-"""Attention scores of normalized queries and keys, and what rounding can do to them.
+"""Attention scores of normalized queries and keys.
 
 With q_i, k_i the i-th phasors of a query and a key of width d = 2P, W_i = r_{q,i} r_{k,i} / (S_q S_k) and
 P_i = q_i . k_i / (S_q S_k), the score is sum_i P_i (MRSNorm paper, section 5.3 and appendix A, Eqs. 9-15). The paper
 gives S twice, as the mean of the magnitudes (Eq. 1) and as their root mean square (Eq. 11): `MEAN` and
 `ROOT_MEAN_SQUARE`. `SCALAR_RMS` is the scale of QK-RMSNorm.
 
-As in attention kernels, the layer's output is stored in the format of its input (one rounding, v, for fp16 and bf16)
-and logits are multiplied, summed and kept in the accumulation format (u). Counting roundings as `numerics.rounding`
-does, q_c / S_q has S + 1 and one in v, the same for k, a product 1 and a sum of n terms n - 1. So
-
-    |score - exact| <= ((1 + gamma_m(u)) (1 + gamma_2(v)) - 1) A + underflow,   m = 2 S + 2 + n,
-    A = sum_c |q_c k_c| / (S_q S_k) <= sum_i W_i,
-
-n = d for the score and 2 for one P_i. A quotient that underflows is off by at most eta_u/2 + eta_v/2 <= eta_v, which
-the other factor multiplies, and a product by eta_u: sum_c eta_v (|qhat_c| + |khat_c| + eta_v) + eta_u.
+What rounding can do to them is derived in `numerics.rounding.scores`.
 """
 
 from __future__ import annotations
@@ -24,26 +16,39 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from numerics.norms import magnitudes, mrs_scale, phasor_rms_scale, rms_scale
+from numerics import rounding
+from numerics.norms import (
+    magnitudes,
+    mrs_norm,
+    mrs_scale,
+    phasor_rms_norm,
+    phasor_rms_scale,
+    rms_norm,
+    rms_scale,
+)
 from numerics.rounding import FORMATS, FP64, MAGNITUDE, Format, rms_roundings, roundings, scale_roundings
 
 
 @dataclass(frozen=True)
 class Definition:
-    """One way to define S: its name, the scale (x, eps) -> (..., 1), and the roundings in it over P phasors."""
+    """One way to define S: its name, the scale (x, eps) -> (..., 1), the roundings in it over P phasors, and the layer.
+
+    Where there is a layer (x, None, eps) -> x / S, it computes S by a sequence of its own, with as many roundings.
+    """
 
     name: str
     scale: Callable[[Tensor, float], Tensor]
     roundings: Callable[[int], int]
+    norm: Callable[[Tensor, None, float], Tensor] | None = None
 
 
 def _rms_roundings(phasors: int) -> int:
     return rms_roundings(2 * phasors)
 
 
-MEAN = Definition("Eq. 1", mrs_scale, scale_roundings)
-ROOT_MEAN_SQUARE = Definition("Eq. 11", phasor_rms_scale, _rms_roundings)
-SCALAR_RMS = Definition("QK-RMSNorm", rms_scale, _rms_roundings)
+MEAN = Definition("Eq. 1", mrs_scale, scale_roundings, mrs_norm)
+ROOT_MEAN_SQUARE = Definition("Eq. 11", phasor_rms_scale, _rms_roundings, phasor_rms_norm)
+SCALAR_RMS = Definition("QK-RMSNorm", rms_scale, _rms_roundings, rms_norm)
 
 
 def format_of(x: Tensor) -> Format:
@@ -53,6 +58,8 @@ def format_of(x: Tensor) -> Format:
 
 def normalized(x: Tensor, definition: Definition, eps: float) -> Tensor:
     """x / S: (..., d) -> (..., d), computed in the accumulation format and stored in the format of x."""
+    if definition.norm is not None:
+        return definition.norm(x, None, eps)
     return (x.to(format_of(x).accumulation.dtype) / definition.scale(x, eps)).to(x.dtype)
 
 
@@ -73,29 +80,14 @@ def _products(q: Tensor, k: Tensor, definition: Definition, eps: float) -> Tenso
 
 def block_score_error(q: Tensor, k: Tensor, definition: Definition, eps: float) -> Tensor:
     """Bound on the error of `block_scores` for these q, k: (..., d) -> (..., P), in fp64."""
-    size, lost = (part.unflatten(-1, (-1, 2)).sum(-1) for part in _parts(q, k, definition, eps))
-    return _relative(q, definition, 2) * size + lost
+    q_hat, k_hat = (normalized(x.double(), definition, eps).unflatten(-1, (-1, 2)) for x in (q, k))
+    return rounding.score_error(q_hat, k_hat, definition.roundings(q.shape[-1] // 2), format_of(q))
 
 
 def score_error(q: Tensor, k: Tensor, definition: Definition, eps: float) -> Tensor:
     """Bound on the error of `score` for these q, k: (..., d) -> (...), in fp64."""
-    size, lost = (part.sum(-1) for part in _parts(q, k, definition, eps))
-    return _relative(q, definition, q.shape[-1]) * size + lost
-
-
-def _relative(q: Tensor, definition: Definition, terms: int) -> float:
-    fmt = format_of(q)
-    work = roundings(2 * definition.roundings(q.shape[-1] // 2) + 2 + terms, fmt.accumulation)
-    store = 0.0 if fmt == fmt.accumulation else roundings(2, fmt)
-    return work + store + work * store
-
-
-def _parts(q: Tensor, k: Tensor, definition: Definition, eps: float) -> tuple[Tensor, Tensor]:
-    """|qhat_c khat_c| and what its underflow may lose, by channel: (..., d) each, in fp64."""
-    fmt = format_of(q)
-    q_hat, k_hat = (normalized(x.double(), definition, eps).abs() for x in (q, k))
-    eta = fmt.smallest_subnormal
-    return q_hat * k_hat, eta * (q_hat + k_hat + eta) + fmt.accumulation.smallest_subnormal
+    q_hat, k_hat = (normalized(x.double(), definition, eps) for x in (q, k))
+    return rounding.score_error(q_hat, k_hat, definition.roundings(q.shape[-1] // 2), format_of(q))
 
 
 def polar(x: Tensor) -> tuple[Tensor, Tensor]:

@@ -22,7 +22,7 @@ from numerics.measure import Measurement, Settings
 from numerics.norms import magnitudes
 from numerics.query_keys import HEAD, Pairs, gaussian_pairs, real_pairs, scenario_pairs
 from numerics.rounding import Format
-from numerics.search import Found, ascend, minimised
+from numerics.search import Found, ascend, minimised, sharpened
 
 WIDTHS = (8, 64, 128)  # d
 SMALL_EPS = 1e-6
@@ -82,7 +82,7 @@ def largest(
     seed = generator(settings.seed, slug, "search", d).initial_seed()
     options = {"vectors": 2, "restarts": 32 if settings.full else 8, **search}
     options |= {"phasors": d // 2, "seed": seed, "device": settings.device}
-    return minimised(ascend(value, **options), value)
+    return (sharpened if settings.full else minimised)(ascend(value, **options), value)
 
 
 def largest_score(slug: str, definition: Definition, d: int, settings: Settings) -> Found:

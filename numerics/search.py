@@ -6,6 +6,7 @@ query and a key. It moves the logarithm of each magnitude and each angle, with t
 pinned to 1, so it is blind to the common scale and can start at an outlier or grow one of any size.
 
 All restarts are one tensor. Starts are drawn by a CPU generator, so that a seed means the same starts on every device.
+What is found is made simple (`minimised`); a deep check goes on from there without slopes (`sharpened`).
 """
 
 from __future__ import annotations
@@ -114,6 +115,47 @@ def ascend(
         restarts=len(z),
         steps=steps,
     )
+
+
+def polished(found: Found, value: Value, evaluations: int = 400) -> Found:
+    """A point near what was found with a value at least as large, by the method of Nelder and Mead.
+
+    It moves the logarithms of the magnitudes and the angles of the non-zero phasors, takes no slopes, and so goes on
+    where these are rounding errors or a maximum is a corner. It is for inputs of few phasors: `minimised` first. What
+    attains a NaN is returned as it was found.
+    """
+    from scipy.optimize import minimize  # takes long to import, and only deep searches need it
+
+    if math.isnan(found.value):
+        return found
+    r = torch.linalg.vector_norm(found.phasors, dim=-1)  # (V, P)
+    kept, angle = r > 0, torch.atan2(found.phasors[..., 1], found.phasors[..., 0])
+    start = torch.cat((r[kept].log(), angle[kept])).tolist()
+
+    def point(moved: object) -> Tensor:
+        log_r, turned = torch.as_tensor(moved, dtype=torch.float64, device=r.device).chunk(2)
+        z = torch.zeros_like(found.phasors)
+        z[kept] = log_r.exp()[:, None] * torch.stack((turned.cos(), turned.sin()), dim=-1)
+        return z / torch.linalg.vector_norm(z, dim=-1).amax(-1)[:, None, None]  # the largest magnitude is 1 again
+
+    best = found
+
+    def cost(moved: object) -> float:
+        nonlocal best
+        z = point(moved)
+        with torch.no_grad():
+            reached = float(value(z[None])[0])
+        if not reached <= best.value and not math.isnan(best.value):
+            best = Found(reached, z, found.by_start, found.restarts, found.steps)
+        return -reached if reached == reached else -math.inf
+
+    minimize(cost, start, method="Nelder-Mead", options={"maxfev": evaluations})
+    return best
+
+
+def sharpened(found: Found, value: Value) -> Found:
+    """`minimised`, `polished` and `minimised` again: the input of few phasors, nearer to the supremum."""
+    return minimised(polished(minimised(found, value), value), value)
 
 
 def minimised(found: Found, value: Value, keep: float = 0.999) -> Found:

@@ -216,7 +216,7 @@ def truncated(x, scale, gamma):
 def flushed(x, scale, gamma):
     """Has no subnormal outputs."""
     half = component(x, scale, gamma)
-    return torch.where(half.abs() < 2.0**-14, torch.zeros_like(half), half)
+    return torch.where(half.abs() < torch.finfo(torch.float16).smallest_normal, torch.zeros_like(half), half)
 
 
 def in_bf16(x, scale, gamma):

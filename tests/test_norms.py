@@ -241,8 +241,16 @@ REFUSED = {
     "no channels": (lambda: mrs_norm(torch.ones(2, 0)), ValueError, r"shape \(2, 0\); accepted"),
     "no channels, RMSNorm": (lambda: rms_norm(torch.ones(0)), ValueError, r"shape \(0,\); accepted"),
     "a scalar": (lambda: mrs_norm(torch.tensor(1.0)), ValueError, r"shape \(\); accepted"),
-    "integers": (lambda: mrs_norm(torch.ones(4, dtype=torch.int64)), TypeError, "torch.int64; accepted: float16"),
-    "complex numbers": (lambda: rms_norm(torch.ones(4, dtype=torch.complex64)), TypeError, "complex64; accepted"),
+    "integers": (
+        lambda: mrs_norm(torch.ones(4, dtype=torch.int64)),
+        TypeError,
+        r"x has dtype torch.int64 and shape \(4,\); accepted: float16",
+    ),
+    "complex numbers": (
+        lambda: rms_norm(torch.ones(4, dtype=torch.complex64)),
+        TypeError,
+        r"complex64 and shape \(4,\); accepted",
+    ),
     "negative eps": (lambda: mrs_norm(F4, eps=-1e-6), ValueError, "eps is -1e-06; accepted"),
     "NaN for eps": (lambda: rms_scale(F4, float("nan")), ValueError, "eps is nan; accepted"),
     "infinite eps": (lambda: MRSNorm(4, eps=float("inf")), ValueError, "eps is inf; accepted"),

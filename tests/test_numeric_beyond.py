@@ -13,6 +13,7 @@ from numerics.beyond import block_dimension, operator_norm, power_mean, power_me
 from numerics.inputs import batch
 from numerics.measure import DTYPES, Measurement, Settings
 from numerics.norms import mrs_norm
+from numerics.power_means import scale_roundings
 from numerics.rounding import FORMATS, FP64, roundings
 from numerics.search import Found, ascend
 from theory.exact import Point, evaluate, point
@@ -92,7 +93,8 @@ def test_bounds_of_gradients_are_not_idle_in_half_precision():
 def test_search_reaches_the_logit_bound_for_every_exponent(p, d):
     found = power_mean_logit.most(p, d, SETTINGS)
     bound = power_mean_logit.printed(d, p)
-    assert 0.99 * bound <= found.value <= bound * (1 + 1e-12), f"seed {SETTINGS.seed}: {found.by_start}"
+    most = bound * (1 + roundings(2 * scale_roundings(d // 2, p) + d + 8, FP64))  # two scales, d products, the bound
+    assert 0.99 * bound <= found.value <= most, f"seed {SETTINGS.seed}: {found.by_start}"
     for row in chosen("power-mean-logit", f"p = {p:g}, d = {d},", kind="adversarial"):
         assert row.worst >= (0.98 if row.dtype == "bf16" else 0.99), row
 

@@ -15,12 +15,12 @@ import torch
 from numerics.experiments import magnitude_aware as experiments
 from numerics.gradients import input_gradient
 from numerics.ma_rmsnorm import ma_entropy, ma_fp16, ma_jacobian, ma_recover, ma_training
-from numerics.magnitude_rounding import measured, output_error, over
+from numerics.magnitude_rounding import measured, over
 from numerics.measure import DTYPES, Measurement, Settings
 from numerics.norms import MA_ALPHA as ALPHA
 from numerics.norms import MA_S as S
 from numerics.norms import MARMSNorm, ma_rms_norm, rms_norm, rms_scale
-from numerics.rounding import FORMATS, FP64, rounded, roundings
+from numerics.rounding import FORMATS, FP64, ma_output_error, rounded, roundings
 from numerics.scenarios import generator, normal
 
 CONSISTENT = ["ma_discard", "ma_mi", "ma_jacobian", "ma_edge", "ma_parameters"]
@@ -181,7 +181,7 @@ def test_a_zero_row_has_a_finite_output_and_gradient(fmt, eps):
     if eps:
         value = ALPHA * layer.magnitude.detach().double() * math.log(eps) / 2
         scale = rms_scale(torch.zeros(5, dtype=torch.float64), eps)
-        lost = output_error(
+        lost = ma_output_error(
             torch.zeros(5, dtype=torch.float64), layer.weight.double(), layer.magnitude.double(), scale, fmt
         )
         assert ((y[0].double() - value).abs() <= rounded(lost, value, fmt) + roundings(6, FP64) * value.abs()).all()
@@ -211,7 +211,7 @@ def test_the_output_stays_within_its_bound(fmt, channels):
     wide, weights, levels = x.double(), gamma.double(), w.double()
     scale = rms_scale(wide, 1e-3)
     exact = S * weights * wide / scale + ALPHA * levels * scale.log()
-    lost, lost64 = (output_error(wide, weights, levels, scale, f) for f in (fmt, FP64))
+    lost, lost64 = (ma_output_error(wide, weights, levels, scale, f) for f in (fmt, FP64))
     error = (ma_rms_norm(x, gamma, w, eps=1e-3).double() - exact).abs()
     assert (error <= rounded(lost, exact, fmt) + lost64).all()
 

@@ -5,7 +5,8 @@ import math
 import pytest
 import torch
 
-from numerics.search import STARTS, Found, ascend, minimised
+from numerics.rounding import FP64, roundings
+from numerics.search import STARTS, Found, ascend, gaussian, minimised, polished, sharpened
 
 
 def share(points: torch.Tensor) -> torch.Tensor:
@@ -31,7 +32,8 @@ def nothing(points: torch.Tensor) -> torch.Tensor:
 @pytest.mark.parametrize("phasors", [1, 3, 64])
 def test_search_reaches_the_supremum_from_every_kind_of_start(value, start, phasors):
     found = ascend(value, vectors=2, phasors=phasors, seed=3, starts=(start,))
-    assert 0.99 <= found.value <= 1 + 1e-12, f"seed 3, {start}: {found.by_start}"
+    # two sums of 2 P products, magnitudes of which each has 4 roundings, a product, a quotient, and a root at the most
+    assert 0.99 <= found.value <= 1 + roundings(4 * phasors + 16, FP64), f"seed 3, {start}: {found.by_start}"
     assert found.by_start == {start: found.value}
 
 
@@ -79,6 +81,39 @@ def test_minimising_does_not_trade_the_value_for_simplicity():
     found = minimised(ascend(spread, vectors=1, phasors=8, seed=2), spread)
     assert found.value >= 0.99
     assert bool((found.phasors != 0).any(-1).all())
+
+
+def test_polishing_goes_on_where_a_short_ascent_stopped():
+    found = minimised(ascend(cosine, vectors=2, phasors=3, seed=4, starts=("gaussian",), restarts=1, steps=2), cosine)
+    better = polished(found, cosine)
+    assert found.value < 0.98 and 0.999 <= better.value <= 1 + roundings(32, FP64)
+    assert float(cosine(better.phasors[None])[0]) == better.value
+    assert torch.linalg.vector_norm(better.phasors, dim=-1).amax() == 1
+
+
+def test_polishing_climbs_a_staircase_that_has_no_slope():
+    def steps(points):
+        return (share(points) * 64).floor() / 64
+
+    start = Found(0.0, gaussian(1, 2, 2, torch.Generator().manual_seed(0))[0], {}, 1, 0)
+    start = Found(float(steps(start.phasors[None])[0]), start.phasors, {}, 1, 0)
+    assert polished(start, steps).value >= start.value + 8 / 64
+
+
+def test_polishing_never_makes_it_worse_and_leaves_zero_phasors_alone():
+    found = minimised(ascend(share, vectors=2, phasors=16, seed=2, steps=60), share)
+    better = polished(found, share, evaluations=50)
+    assert better.value >= found.value
+    assert torch.equal(better.phasors == 0, found.phasors == 0) or int((found.phasors != 0).sum()) == 0
+    simple = sharpened(found, share)
+    assert simple.value >= 0.999 * better.value and int((simple.phasors != 0).any(-1).any(0).sum()) == 1
+
+
+def test_polishing_keeps_a_nan():
+    found = ascend(nothing, vectors=2, phasors=4, seed=0, steps=5)
+    assert polished(found, nothing) is found
+    fine = ascend(share, vectors=2, phasors=2, seed=0, steps=1)
+    assert math.isnan(polished(fine, nothing, evaluations=5).value)
 
 
 def test_a_nan_is_reported_not_skipped():

@@ -31,7 +31,7 @@ from numerics.measure import Measurement, Settings
 from numerics.norms import mrs_scale, rms_scale
 from numerics.rounding import FP64, Format, rms_roundings, roundings, scale_roundings
 from numerics.scenarios import generator
-from numerics.search import Found, ascend, minimised
+from numerics.search import Found, ascend, minimised, sharpened
 
 SLUG = "starvation-relief"
 SEARCHED = (2, 8, 64)  # P
@@ -111,7 +111,8 @@ def _search(side: int, phasors: int, settings: Settings) -> Found:
         return ratio if side else 1 / ratio
 
     options = {"restarts": restarts, "steps": steps, "device": settings.device}
-    return minimised(ascend(value, vectors=1, phasors=phasors, seed=seed, **options), value)
+    found = ascend(value, vectors=1, phasors=phasors, seed=seed, **options)
+    return (sharpened if settings.full else minimised)(found, value)
 
 
 def _found(side: int, found: Found, fmt: Format, settings: Settings) -> Measurement:

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from numerics.exhaustive.bands import BANDS, KEPT, NEAR, Band, Table, blocks, scan, tangents
 from numerics.exhaustive.component import PAIRS, exact_component
+from numerics.rounding import FP64, roundings
 
 CASES = (  # (S, gamma), fp32 numbers
     (1.0, 1.0),
@@ -171,7 +172,7 @@ def _first_lost(table: Table, rows: Tensor, columns: Tensor, squares: Tensor) ->
     best: tuple[int, int] | None = None
     for place in order.tolist():
         pair = int(rows[place]), int(columns[place])
-        if best and float(length[place]) < float(_length(table, best)) * (1 - 2.0**-50):
+        if best and float(length[place]) < float(_length(table, best)) * (1 - roundings(8, FP64)):
             return best
         if _loses(table, pair) and (best is None or _length(table, pair) > _length(table, best)):
             best = pair

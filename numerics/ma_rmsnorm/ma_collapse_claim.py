@@ -9,7 +9,7 @@ logits of keys j and j' differ by
     s <q, gamma (xhat_j - xhat_j')> + alpha (l_j - l_j') <q, W>.
 
 Bounds. An entropy: that of `ma_entropy`. A logit in fp64 from outputs of the layer, each off by
-`magnitude_rounding.output_error` and its last rounding: sum |q| times that, and gamma_(N + 8) of the absolute terms.
+`rounding.ma_output_error` and its last rounding: sum |q| times that, and gamma_(N + 8) of the absolute terms.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from torch import Tensor
 
 from numerics.inputs import formats
 from numerics.ma_rmsnorm.ma_entropy import entropy
-from numerics.magnitude_rounding import measured, output_error, over
+from numerics.magnitude_rounding import measured, over
 from numerics.measure import Measurement, Settings
 from numerics.norms import MA_ALPHA as ALPHA
 from numerics.norms import MA_S as S
 from numerics.norms import ma_rms_norm, rms_scale
-from numerics.rounding import FP64, Format, rms_roundings, rounded, roundings
+from numerics.rounding import FP64, Format, ma_output_error, rms_roundings, rounded, roundings
 from numerics.scenarios import generator, normal, uniform
 
 SLUG = "ma-collapse-claim"
@@ -93,7 +93,7 @@ def _gaps(settings: Settings, fmt: Format, x: Tensor, gamma: Tensor, w: Tensor) 
     y = ma_rms_norm(x, gamma, w, S, eps=0.0).double()
     found = (query.unsqueeze(1) * y).sum(-1).diff(dim=1)
     exact = S * weights * wide / scale + ALPHA * level_weights * scale.log()
-    lost = rounded(output_error(wide, weights, level_weights, scale, fmt), exact, fmt)
+    lost = rounded(ma_output_error(wide, weights, level_weights, scale, fmt), exact, fmt)
     count = CHANNELS + rms_roundings(CHANNELS) + 12
     size = (S * weights * wide / scale).abs() + (ALPHA * level_weights).abs() * (scale.log().abs() + 1)
     allowed = (query.abs().unsqueeze(1) * (lost + roundings(count, FP64) * size)).sum(-1)

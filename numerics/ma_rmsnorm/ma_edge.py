@@ -4,7 +4,7 @@ Claim: the formula gives every input an output. Source: MA-RMSNorm article, sect
 
 Tried where it is hardest without leaving the domain of the error bounds: rows with one channel, the smallest or the
 largest that the domain allows, at eps = 0. The output of such a row is +-s gamma sqrt N there and alpha W log S
-elsewhere; it may be off by `magnitude_rounding.output_error` and its last rounding.
+elsewhere; it may be off by `rounding.ma_output_error` and its last rounding.
 
 At x = 0 this project's layer is defined as its docstring says: alpha W log sqrt(eps) with the gradient
 s gamma g / sqrt(eps) for eps > 0, and 0 with the gradient 0 for eps = 0, exactly.
@@ -21,12 +21,12 @@ from torch import Tensor
 
 from numerics.gradients import input_gradient
 from numerics.inputs import formats
-from numerics.magnitude_rounding import gradient_error, measured, output_error, over
+from numerics.magnitude_rounding import measured, over
 from numerics.measure import Measurement, Settings
 from numerics.norms import MA_ALPHA as ALPHA
 from numerics.norms import MA_S as S
 from numerics.norms import ma_rms_norm, rms_scale
-from numerics.rounding import FP64, Format, rounded, roundings, settle_overflow
+from numerics.rounding import FP64, Format, ma_gradient_error, ma_output_error, rounded, roundings, settle_overflow
 from numerics.scenarios import generator, normal
 
 SLUG = "ma-edge"
@@ -78,8 +78,8 @@ def _extremes(fmt: Format, gamma: Tensor, magnitude: Tensor) -> Tensor:
     x[0, 0], x[1, -1] = low, -min(fmt.largest, acc.largest**0.5 / 4)
     y, wide = ma_rms_norm(x, gamma, magnitude, eps=0.0), x.double()
     scale, exact = rms_scale(wide, 0.0), printed(wide, gamma.double(), magnitude.double())
-    lost = output_error(wide, gamma.double(), magnitude.double(), scale, fmt)
-    lost64 = output_error(wide, gamma.double(), magnitude.double(), scale, FP64)
+    lost = ma_output_error(wide, gamma.double(), magnitude.double(), scale, fmt)
+    lost64 = ma_output_error(wide, gamma.double(), magnitude.double(), scale, FP64)
     settled, _ = settle_overflow(y, exact, lost, fmt)
     return over((settled - exact).abs(), rounded(lost, exact, fmt) + lost64).amax(-1)
 
@@ -91,9 +91,9 @@ def _zero_row(fmt: Format, gamma: Tensor, magnitude: Tensor, g: Tensor, eps: flo
     weights, w, upstream = gamma.double(), magnitude.double(), g.double()
     scale = rms_scale(x.double(), eps)
     value, slope = value_at_zero(w, eps), slope_at_zero(weights, upstream, eps)
-    lost = output_error(x.double(), weights, w, scale, fmt)
+    lost = ma_output_error(x.double(), weights, w, scale, fmt)
     value_ratio = over((layer(x).double() - value).abs(), rounded(lost, value, fmt) + roundings(6, FP64) * value.abs())
-    lost = gradient_error(x.double(), upstream, weights, w, scale, fmt)
+    lost = ma_gradient_error(x.double(), upstream, weights, w, scale, fmt)
     settled, _ = settle_overflow(input_gradient(layer, x, g.unsqueeze(0)), slope, lost, fmt)
     slope_ratio = over((settled - slope).abs(), rounded(lost, slope, fmt) + roundings(6, FP64) * slope.abs())
     return torch.maximum(value_ratio.amax(), slope_ratio.amax())

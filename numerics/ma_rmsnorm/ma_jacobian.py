@@ -6,9 +6,9 @@
 
 the first with eps inside the root, the others with eps = 0. Source: none, the article prints no derivative.
 
-Bounds. Gradients: `magnitude_rounding.gradient_error`, the rounding to the input's format, and the same in fp64 for the
+Bounds. Gradients: `rounding.ma_gradient_error`, the rounding to the input's format, and the same in fp64 for the
 formula. J x: every entry of a row of J, a gradient with one upstream entry 1, may be off by that much times |x_j|, and
-the sum in fp64 by gamma_N. Scaling: c is a power of two and c x exact, so both outputs are off by `output_error` and
+the sum in fp64 by gamma_N. Scaling: c is a power of two and c x exact, so both outputs are off by `ma_output_error` and
 one rounding. The determinant of a measured J is a signed sum over permutations, N <= 4; if the entries are off by E,
 it is by at most per(|J| + E) - per(|J|), the permanents, and the sum itself by gamma_(N! + N) per(|J|) in fp64.
 """
@@ -26,12 +26,21 @@ from torch import Tensor
 from numerics.gradients import input_gradient
 from numerics.inputs import Batch, batches, formats, phasor_view
 from numerics.judge import Tally
-from numerics.magnitude_rounding import gradient_error, measured, output_error, over, random_magnitude
+from numerics.magnitude_rounding import measured, over, random_magnitude
 from numerics.measure import Measurement, Settings
 from numerics.norms import MA_ALPHA as ALPHA
 from numerics.norms import MA_S as S
 from numerics.norms import ma_rms_norm, rms_scale
-from numerics.rounding import FP64, Format, rms_roundings, rounded, roundings
+from numerics.rounding import (
+    FP64,
+    Format,
+    domain,
+    ma_gradient_error,
+    ma_output_error,
+    rms_roundings,
+    rounded,
+    roundings,
+)
 from numerics.scenarios import generator, normal
 
 SLUG = "ma-jacobian"
@@ -83,7 +92,7 @@ def measure(settings: Settings) -> Iterator[Measurement]:
             layer = partial(ma_rms_norm, weight=b.gamma, magnitude=magnitude, eps=b.eps)
             x, g, gamma, w = (value.double() for value in (b.h, b.g, b.gamma, magnitude))
             scale = rms_scale(x, b.eps)
-            lost, lost64 = (gradient_error(x, g, gamma, w, scale, f) for f in (fmt, FP64))
+            lost, lost64 = (ma_gradient_error(x, g, gamma, w, scale, f) for f in (fmt, FP64))
             exact = printed(x, g, gamma, w, b.eps)
             gradient.compare(b, *map(phasor_view, (input_gradient(layer, b.h, b.g), exact, lost, lost64)))
         for b in batches(SLUG, fmt, settings, widest=64, channel_weights=True, eps_zero=True):
@@ -96,14 +105,15 @@ def measure(settings: Settings) -> Iterator[Measurement]:
 def _scaling(tally: Tally, b: Batch, magnitude: Tensor) -> None:
     """MA(c x) - MA(x) against alpha W log c, for the rows of which c x is exact."""
     scaled = b.h * FACTOR
-    exact_rows = (scaled / FACTOR == b.h).all(-1) & (scaled.double().abs().amax(-1) > 1e-30)
+    low, _ = domain(b.phasors, b.fmt)
+    exact_rows = (scaled / FACTOR == b.h).all(-1) & (scaled.double().abs().amax(-1) >= low)
     outputs = [ma_rms_norm(x, b.gamma, magnitude, eps=0.0).double() for x in (scaled, b.h)]
     gamma, w = b.gamma.double(), magnitude.double()
     bound = torch.zeros_like(outputs[0])
     for x in (scaled.double(), b.h.double()):
         scale = rms_scale(x, 0.0)
         exact = S * gamma * x / scale + ALPHA * w * scale.log()
-        lost = output_error(x, gamma, w, scale, b.fmt)
+        lost = ma_output_error(x, gamma, w, scale, b.fmt)
         bound = bound + rounded(lost, exact, b.fmt) + roundings(2, FP64) * exact.abs()
     error = (outputs[0] - outputs[1] - radial(w) * math.log(FACTOR)).abs()
     tally.add(b, phasor_view(error), phasor_view(bound), exact_rows[:, None, None])
@@ -140,7 +150,7 @@ def _entries(x: Tensor, gamma: Tensor, magnitude: Tensor, fmt: Format) -> tuple[
     unit = torch.eye(channels, dtype=x.dtype, device=x.device).expand(trials, -1, -1)
     found = input_gradient(partial(ma_rms_norm, weight=gamma, magnitude=magnitude, eps=0.0), rows, unit).double()
     wide, g, weights, w = rows.double(), unit.double(), gamma.double(), magnitude.double()
-    lost = gradient_error(wide, g, weights, w, rms_scale(wide, 0.0), fmt)
+    lost = ma_gradient_error(wide, g, weights, w, rms_scale(wide, 0.0), fmt)
     return found, rounded(lost, found, fmt)
 
 

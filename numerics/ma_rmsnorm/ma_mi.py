@@ -21,12 +21,12 @@ from torch import Tensor
 
 from numerics.inputs import Batch, batches, formats, phasor_view
 from numerics.judge import Tally
-from numerics.magnitude_rounding import measured, output_error, random_magnitude
+from numerics.magnitude_rounding import measured, random_magnitude
 from numerics.measure import Measurement, Settings
 from numerics.norms import MA_ALPHA as ALPHA
 from numerics.norms import MA_S as S
 from numerics.norms import ma_rms_norm, rms_norm, rms_scale
-from numerics.rounding import FP64, Format, rounded, roundings
+from numerics.rounding import FP64, Format, ma_output_error, rounded, roundings
 from numerics.scenarios import generator, normal
 from numerics.search import ascend
 
@@ -75,7 +75,7 @@ def _two_magnitudes(plain: Tally, aware: Tally, b: Batch, magnitude: Tensor) -> 
         scale = rms_scale(x, 0.0)
         exact = S * gamma * x / scale + ALPHA * w * scale.log()
         bound = (
-            bound + rounded(output_error(x, gamma, w, scale, b.fmt), exact, b.fmt) + roundings(2, FP64) * exact.abs()
+            bound + rounded(ma_output_error(x, gamma, w, scale, b.fmt), exact, b.fmt) + roundings(2, FP64) * exact.abs()
         )
     aware.add(b, phasor_view((left - right - some).abs()), phasor_view(bound), rows)
 

@@ -7,7 +7,7 @@ What holds: scaling Y by s scales its quantiles by s; the layer with s = 1 and s
 term moves a quantile by at most max |alpha W log R|; and the map y -> s y, rounded, never has more values than there
 are y. (An order statistic moves by at most the largest change of an entry, so all bounds are maxima over entries.)
 
-Bounds. Each output may be off by `magnitude_rounding.output_error` and its last rounding; s gamma, rounded to the
+Bounds. Each output may be off by `rounding.ma_output_error` and its last rounding; s gamma, rounded to the
 format, by one more u. As the claim is strict it is tested as: the largest output of the layer with s gamma, plus what
 rounding may have taken from it, stays below the largest output with s = 5.
 """
@@ -21,11 +21,11 @@ import torch
 from torch import Tensor
 
 from numerics.inputs import formats
-from numerics.magnitude_rounding import measured, output_error
+from numerics.magnitude_rounding import measured
 from numerics.measure import Measurement, Settings
 from numerics.norms import MA_ALPHA as ALPHA
 from numerics.norms import ma_rms_norm, rms_scale
-from numerics.rounding import FP64, Format, rounded, roundings
+from numerics.rounding import FP64, Format, ma_output_error, rounded, roundings
 from numerics.scenarios import generator, normal, uniform
 
 SLUG = "ma-p99"
@@ -94,7 +94,7 @@ def _lost(x: Tensor, gamma: Tensor, magnitude: Tensor, s: float, fmt: Format) ->
     scale = rms_scale(wide, 0.0)
     exact = s * weights[0] * wide / scale + ALPHA * weights[1] * scale.log()
     return (
-        rounded(output_error(wide, *weights, scale, fmt, s), exact, fmt).amax()
+        rounded(ma_output_error(wide, *weights, scale, fmt, s), exact, fmt).amax()
         + roundings(4, FP64) * exact.abs().amax()
     )
 

@@ -4,7 +4,7 @@ Claim: MA-RMSNorm has D parameters more than RMSNorm. Source: MA-RMSNorm article
 
 A count is exact: the ratio is 0 where counts agree and infinite where they do not. The baseline is PyTorch's own
 `RMSNorm`. That s gamma and alpha W with s = alpha = 1 give the same function is checked on the outputs, each of which
-may be off by `magnitude_rounding.output_error` and its last rounding; s gamma and alpha W are rounded to the format
+may be off by `rounding.ma_output_error` and its last rounding; s gamma and alpha W are rounded to the format
 once more, which counts one u of each term.
 """
 
@@ -18,12 +18,12 @@ from torch import Tensor, nn
 
 from numerics.inputs import Batch, batches, formats, phasor_view
 from numerics.judge import Tally
-from numerics.magnitude_rounding import measured, output_error, random_magnitude
+from numerics.magnitude_rounding import measured, random_magnitude
 from numerics.measure import Measurement, Settings
 from numerics.norms import MA_ALPHA as ALPHA
 from numerics.norms import MA_S as S
 from numerics.norms import MARMSNorm, ma_rms_norm, rms_scale
-from numerics.rounding import FP64, rounded, roundings
+from numerics.rounding import FP64, ma_output_error, rounded, roundings
 
 SLUG = "ma-parameters"
 WIDTHS = (1, 2, 3, 64, 384, 768, 1024, 4096)
@@ -64,7 +64,7 @@ def _absorb(tally: Tally, b: Batch, magnitude: Tensor) -> None:
     first, second = S * b.gamma.double() * x / scale, ALPHA * magnitude.double() * scale.log()
     bound = (b.fmt.unit_roundoff + roundings(8, FP64)) * (first.abs() + second.abs())
     for weights, s, alpha in (((b.gamma, magnitude), S, ALPHA), ((gamma, w), 1.0, 1.0)):
-        lost = output_error(x, *(value.double() for value in weights), scale, b.fmt, s, alpha)
+        lost = ma_output_error(x, *(value.double() for value in weights), scale, b.fmt, s, alpha)
         bound = bound + rounded(lost, first + second, b.fmt)
     tally.add(b, phasor_view((left - right).abs()), phasor_view(bound))
 

@@ -9,7 +9,7 @@ With v = alpha W / gamma, l = log R and xhat = x / R the second input is x' = e^
 x' is computed in fp64 and rounded to the format; W is drawn so that |v| is between 1 and 4, and rows of which an entry
 leaves the normal range are left out.
 
-Bounds. Either output may be off by `magnitude_rounding.output_error` and its last rounding. Rounding x' by a relative u
+Bounds. Either output may be off by `rounding.ma_output_error` and its last rounding. Rounding x' by a relative u
 in each channel moves y by at most u (2 s |gamma xhat'| + |alpha W|), to first order, as |J| |x'| is no more. The
 formula in fp64: t = <xhat, v> / |v|^2 is off by e = gamma_n sum |xhat v| / |v|^2, n = 2 N and the roundings in R, so y
 by s |gamma| (2 |v| e + gamma_12 (|xhat'| + 2 |t v|)) + |alpha W| (2 s e + gamma_8 (1 + |l'|)). A computed l of x' is
@@ -25,12 +25,12 @@ import torch
 from torch import Tensor
 
 from numerics.inputs import formats
-from numerics.magnitude_rounding import log_error, measured, output_error, over
+from numerics.magnitude_rounding import measured, over
 from numerics.measure import Measurement, Settings
 from numerics.norms import MA_ALPHA as ALPHA
 from numerics.norms import MA_S as S
 from numerics.norms import ma_rms_norm, rms_scale
-from numerics.rounding import FP64, Format, rms_roundings, rounded, roundings
+from numerics.rounding import FP64, Format, log_error, ma_output_error, rms_roundings, rounded, roundings
 from numerics.scenarios import generator, normal, uniform
 
 SLUG = "ma-recover"
@@ -88,7 +88,7 @@ def _pairs(settings: Settings, fmt: Format, channels: int) -> tuple[Tensor, Tens
         s = rms_scale(value, 0.0)
         exact = S * weights[0] * value / s + ALPHA * weights[1] * s.log()
         allowed = (
-            allowed + rounded(output_error(value, *weights, s, fmt), exact, fmt) + roundings(6, FP64) * exact.abs()
+            allowed + rounded(ma_output_error(value, *weights, s, fmt), exact, fmt) + roundings(6, FP64) * exact.abs()
         )
     found = rms_scale(second.double(), 0.0)
     drift = 2 * log_error(found, channels, FP64) + 2 * u + roundings(8, FP64) * (1 + other.abs())
@@ -116,7 +116,7 @@ def _example(settings: Settings, fmt: Format) -> Measurement:
     one = torch.ones(1, dtype=fmt.dtype, device=settings.device)
     y = ma_rms_norm(x, one, one, eps=0.0).double()
     scale, u, two = rms_scale(x.double(), 0.0), fmt.unit_roundoff, torch.full_like(y, 2.0)
-    lost = output_error(x.double(), one.double(), one.double(), scale, fmt)
+    lost = ma_output_error(x.double(), one.double(), one.double(), scale, fmt)
     bound = rounded(lost, two, fmt) + u * (1 + 8 * u) * ALPHA + roundings(8, FP64)
     witness = {"x": x.flatten().tolist(), "y": y.flatten().tolist()}
     ratios = over((y - two).abs(), bound)

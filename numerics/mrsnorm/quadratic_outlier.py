@@ -29,7 +29,7 @@ from numerics.measure import Measurement, Settings
 from numerics.norms import magnitudes, mrs_scale, rms_scale
 from numerics.rounding import MAGNITUDE, Format, rms_roundings, roundings, scale_roundings
 from numerics.scenarios import generator
-from numerics.search import Found, ascend, minimised
+from numerics.search import Found, ascend, minimised, sharpened
 
 SEARCHED = (2, 8, 64)  # P
 STARTS = ("gaussian", "mixed")
@@ -78,7 +78,8 @@ def _search(phasors: int, settings: Settings) -> Found:
     seed = generator(settings.seed, "quadratic-outlier", "search", phasors).initial_seed()
     restarts, steps = (32, 120) if settings.full else (8, 60)
     options = {"starts": STARTS, "restarts": restarts, "steps": steps, "device": settings.device}
-    return minimised(ascend(_value, vectors=1, phasors=phasors, seed=seed, **options), _value)
+    found = ascend(_value, vectors=1, phasors=phasors, seed=seed, **options)
+    return (sharpened if settings.full else minimised)(found, _value)
 
 
 def _found(found: Found, fmt: Format, settings: Settings) -> Measurement:

@@ -1,0 +1,1 @@
+"""Trials of the error bounds of `numerics.rounding`: random ones, and a search for the worst."""
