@@ -103,7 +103,7 @@ CLAIMS = (*MODULES, *_ratios())
 
 
 def measured(claim: str, settings: Settings) -> Iterator[Row]:
-    """The statements of a claim on the rows of `settings.source`, in one dtype, each once; KeyError for no such claim."""
+    """The statements of a claim on the rows of `settings.source`, in one dtype, each once; KeyError without a claim."""
     found: dict[str, Row] = {}
     for row in _own(claim, settings) if claim in MODULES else _scores(claim, settings):
         found[row.statement] = worse(found.get(row.statement), row)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 
 FACTORS = ("10", "1e3", "1e5")
 OUTLIERS = (
@@ -43,6 +43,14 @@ LAYOUTS = (
 )
 AXES = (OUTLIERS, PHASORS, GAMMAS, EPSILONS, CONTENTS, LAYOUTS)
 KINDS = tuple(dict.fromkeys(outlier.partition(":")[0] for outlier in OUTLIERS))
+
+
+class NoSuchCell(ValueError):
+    """A selection that the matrix does not have: the axis ("scenario" or "P"), what was given, what is accepted."""
+
+    def __init__(self, axis: str, given: object, accepted: str) -> None:
+        super().__init__(f"{axis} is {given!r}; accepted: {accepted}")
+        self.axis, self.given, self.accepted = axis, given, accepted
 
 
 @dataclass(frozen=True)
@@ -109,17 +117,17 @@ def select(scenarios: Iterable[str] = (), phasors: Iterable[int] = (), full: boo
     """The cells of the named scenarios and widths P; all of them where none is named.
 
     A scenario is a kind of outlier ("massive"), a kind with its magnitude ("massive:1e4"), or the name of a cell, which
-    need not be part of the covering. Raises ValueError for a name or a width that the matrix does not have, and where
+    need not be part of the covering. Raises NoSuchCell for a name or a width that the matrix does not have, and where
     no cell is left.
     """
     scenarios, phasors = tuple(dict.fromkeys(scenarios)), tuple(dict.fromkeys(phasors))
     everything = {cell.name: cell for cell in product()}
     for name in scenarios:
         if name not in (*KINDS, *OUTLIERS) and name not in everything:
-            raise ValueError(f"scenario is {name!r}; accepted: {', '.join((*KINDS, *OUTLIERS))}, or the name of a cell")
+            raise NoSuchCell("scenario", name, f"{', '.join((*KINDS, *OUTLIERS[1:]))}, or the name of a cell")
     for width in phasors:
         if width not in PHASORS:
-            raise ValueError(f"P is {width}; accepted: {', '.join(map(str, PHASORS))}")
+            raise NoSuchCell("P", width, ", ".join(map(str, PHASORS)))
     drawn = list(everything.values()) if full else list(covering())
     drawn += [everything[name] for name in scenarios if name in everything and everything[name] not in drawn]
     found = tuple(
@@ -129,10 +137,5 @@ def select(scenarios: Iterable[str] = (), phasors: Iterable[int] = (), full: boo
         and (not phasors or cell.phasors in phasors)
     )
     if not found:
-        raise ValueError(f"no cell of {', '.join(scenarios)} has P in {{{', '.join(map(str, phasors))}}}")
+        raise NoSuchCell("P", ", ".join(map(str, phasors)), f"a P that {', '.join(scenarios)} has")
     return found
-
-
-def values(cell: Cell) -> tuple:
-    """The value of each axis, in the order of `AXES`."""
-    return astuple(cell)

@@ -162,7 +162,7 @@ def _ends(fmt: Format) -> tuple[float, float]:
     fp64 is also the format of the exact values: there, products of a few results have to stay within its range.
     """
     if fmt == FP64:
-        return 2.0**-300, 2.0**300
+        return 2.0**-200, 2.0**200
     acc = fmt.accumulation
     return (2 * acc.smallest_normal) ** 0.5, acc.largest**0.5 / 2
 
