@@ -71,7 +71,7 @@ def sweep(
     scheduler: Annotated[Text, typer.Option(metavar="tcp://HOST:PORT", help="The scheduler of a Dask cluster.")] = None,
     store: Annotated[Text, typer.Option(metavar="FILE", help="Keep finished shards here; go on from here.")] = None,
     json: Annotated[Text, typer.Option(metavar="FILE", help="Write JSON; - is standard output.")] = None,
-    top: Annotated[str, typer.Option(metavar="N", help="Rows of the table, worst first.")] = "15",
+    top: Annotated[str, typer.Option(metavar="N", help="Cells in the first table, worst first.")] = "10",
 ) -> None:
     """Run many random trials over a matrix of scenarios: a table of the worst error/bound a cell.
 

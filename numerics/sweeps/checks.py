@@ -57,6 +57,15 @@ OWN_MEASURE = {
     ),
 }
 
+# What a ratio measures here is no error but a quantity over its claimed bound, which is attained: 1 is nothing unusual.
+INEQUALITIES = {
+    ("eq01", "bounds by the RMS"),
+    ("eq02", "output bound"),
+    ("homogeneity", "corrected"),
+    *((claim, statement) for claim in ("eq16", "eq18") for statement in ("as printed", "corrected")),
+    *((claim, "as printed") for claim in ("eq16-rms", "eq17", "eq18-rms", "self-score")),
+}
+
 
 def _steps(definition: Definition, q: Tensor, k: Tensor, eps: float) -> Tensor:
     links = members(eq17.printed, q, k, definition, eps)

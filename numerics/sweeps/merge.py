@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from numerics.sweeps.checks import INEQUALITIES
 from numerics.sweeps.matrix import Cell
 from numerics.sweeps.shards import Outcome, Plan, Shard
 
@@ -45,6 +46,11 @@ class Worst:
         if self.trials:
             return ""
         return OUTSIDE if self.outside else WITHOUT
+
+    @property
+    def inequality(self) -> bool:
+        """Whether the ratio is that of a quantity to its claimed bound; of an error to what rounding allows if not."""
+        return (self.claim, self.statement) in INEQUALITIES
 
     def order(self) -> tuple:
         """Larger is worse."""

@@ -138,7 +138,8 @@ def _content(rng: Generator, z: Tensor, content: str) -> Tensor:
     if content == "zeros":
         largest = torch.linalg.vector_norm(z, dim=-1).argmax(dim=-1, keepdim=True)
         order = shuffled(rng, len(z), z.shape[1]).scatter(-1, largest, z.shape[1])
-        return z.masked_fill((order < z.shape[1] // 2)[..., None], 0)
+        rank = order.argsort(dim=-1).argsort(dim=-1)  # the largest comes last
+        return z.masked_fill((rank < z.shape[1] // 2)[..., None], 0)
     if content == "axis":
         smaller = z.abs().argmin(dim=-1, keepdim=True)
         return z.scatter(-1, smaller, 0.0)

@@ -92,14 +92,16 @@ def print_tables(report: Report, stream: TextIO, top: int, seconds: float, ident
     """The worst cells, the summary by scenario, what is refuted, the counts, and, last, everything that is wrong."""
     out = terminal.console(stream)
     held = report.held
-    out.print(_worst_cells(held[:top]))
+    out.print(_cells("worst cells", held[:top]))
     if held:
         worst = held[0]
         again = f"paper-checks sweep {worst.claim} --scenario {worst.cell.name} --dtype {worst.dtype}"
         text = f"the first one again: {again} --trials {identity['trials']} --seed {identity['seed']}"
         out.print(Text(text, style="dim"), soft_wrap=True)
     out.print()
-    out.print(_by_scenario(held))
+    out.print(_cells("worst of each statement", _first_of_each(held)))
+    out.print()
+    out.print(_by_scenario([each for each in held if not each.inequality]))
     for line in _refuted(report):
         out.print(Text(line, style="dim"), soft_wrap=True)
     out.print()
@@ -109,10 +111,15 @@ def print_tables(report: Report, stream: TextIO, top: int, seconds: float, ident
         out.print(Text(line, style="bold red"), soft_wrap=True)
 
 
-def _worst_cells(results: Sequence[Any]) -> Table:
+def _first_of_each(results: Sequence[Any]) -> list:
+    first = {(each.claim, each.statement): each for each in reversed(results)}
+    return _worst_first(first.values())
+
+
+def _cells(title: str, results: Sequence[Any]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("error/bound", justify="right", no_wrap=True, min_width=11)
-    for name, low in (("claim", 5), ("statement", 9), ("dtype", 5), ("scenario", 20)):
+    for name, low in ((f"claim ({title})", 5), ("statement", 9), ("dtype", 5), ("scenario", 20)):
         table.add_column(name, no_wrap=True, overflow="ellipsis", min_width=low)
     table.add_column("trials", justify="right", no_wrap=True, min_width=6)
     for each in results:
@@ -127,7 +134,7 @@ def _by_scenario(results: Sequence[Any]) -> Table:
     dtypes = list(dict.fromkeys(each.dtype for each in results))
     dtypes.sort(key=("fp16", "bf16", "fp32", "fp64").index)
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("worst by scenario", no_wrap=True)
+    table.add_column("worst error by scenario", no_wrap=True)
     for dtype in dtypes:
         table.add_column(dtype, justify="right", no_wrap=True)
     table.add_column("trials", justify="right", no_wrap=True)
