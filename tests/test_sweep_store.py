@@ -7,6 +7,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -230,15 +231,16 @@ def test_a_full_disk_ends_with_1_and_a_valid_store_from_which_it_goes_on(command
 
 def test_ctrl_c_leaves_a_valid_store(tmp_path, command):
     path = tmp_path / "sweep.db"
-    arguments = ("sweep", "eq02", "--dtype", "fp32", "--trials", "4000", "--scenario", "none", "--store", path)
+    arguments = ("sweep", "eq02", "--dtype", "fp32", "--trials", "1000", "--scenario", "none", "--store", path)
     process = subprocess.Popen(
         [sys.executable, "-m", "paper_checks", *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
     while not (path.exists() and finished_shards(path)):
         assert process.poll() is None, process.communicate()
+        time.sleep(0.01)
     process.send_signal(signal.SIGINT)
     assert process.communicate(timeout=30) == (b"", b"") and process.returncode == 130
-    plan = Plan(("eq02",), matrix.select(["none"]), ("fp32",), trials=4000)
+    plan = Plan(("eq02",), matrix.select(["none"]), ("fp32",), trials=1000)
     kept = Store(str(path), plan.identity())
     assert 0 < len(dict(kept.outcomes())) < len(plan)
     kept.close()
