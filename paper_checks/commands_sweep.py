@@ -40,7 +40,7 @@ Examples:
   paper-checks sweep --trials 256 --jobs 2 --store sweep.db
   paper-checks sweep eq5 eq18 --scenario massive --dtype fp16 --json cells.json
   paper-checks sweep eq05 --scenario massive:1e4/P64/wide/eps1e-6/zeros/strided --dtype bf16
-  paper-checks sweep --full --trials 10000 --store big.db --backend dask --scheduler tcp://10.0.0.1:8786
+  paper-checks sweep eq5 --full --trials 1000 --store eq5.db --backend dask --scheduler tcp://10.0.0.1:8786
 """
 Names = Optional[list[str]]  # noqa: UP045
 Text = Optional[str]  # noqa: UP045

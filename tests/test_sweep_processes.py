@@ -3,20 +3,25 @@
 import contextlib
 import json
 import os
+import re
 import signal
 import sqlite3
 import subprocess
 import sys
 import time
 import warnings
+from types import SimpleNamespace
 
 import pytest
 from joblib.externals.loky import get_reusable_executor
 
 from numerics.sweeps import matrix, run, shards
-from numerics.sweeps.shards import Outcome, Plan
+from numerics.sweeps.shards import Plan
+from numerics.sweeps.store import Store
+from paper_checks import commands_sweep
+from paper_checks.usage import UsageProblem
 
-SWEEP = ("sweep", "eq05", "eq18", "--scenario", "massive", "--dtype", "fp16", "--dtype", "fp32", "--trials", "300")
+SWEEP = ("sweep", "eq05", "eq18", "--scenario", "massive", "--dtype", "fp16", "--dtype", "fp32", "--trials", "150")
 
 
 def started(*arguments):
@@ -56,35 +61,26 @@ def no_workers_stay():
     get_reusable_executor().shutdown(kill_workers=True)
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
-def test_kill_9_loses_at_most_the_shards_in_flight_and_the_same_command_goes_on(tmp_path, jobs, uninterrupted):
+def plan():
+    return Plan(("eq05", "eq18"), matrix.select(["massive"]), ("fp16", "fp32"), trials=150)
+
+
+def test_kill_9_loses_the_shards_in_flight_and_two_processes_at_once_go_on(tmp_path, uninterrupted):
     path = tmp_path / "sweep.db"
-    process = started("--store", path, "--jobs", jobs)
+    process = started("--store", path, "--jobs", "2")
     while finished_shards(path) < 5:
         assert process.poll() is None, process.communicate()
         time.sleep(0.01)
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
     kept = finished_shards(path)
-    process = started("--store", path, "--json", "-")
-    out, err = process.communicate()
-    total = len(list(plan().shards()))
-    assert 5 <= kept < total and f"{total} shards, {kept} of them from the store" in err
-    assert (process.returncode, body(out)) == (0, uninterrupted)
-
-
-def plan():
-    return Plan(("eq05", "eq18"), matrix.select(["massive"]), ("fp16", "fp32"), trials=300)
-
-
-def test_two_processes_share_one_store(tmp_path, uninterrupted):
-    path = tmp_path / "sweep.db"
-    both = [started("--store", path, "--json", tmp_path / name) for name in ("a", "b")]
+    assert 5 <= kept < len(plan())
+    both = [started("--store", path, "--json", "-") for _ in range(2)]
     for process in both:
         out, err = process.communicate()
-        assert (process.returncode, err) == (0, ""), out
-    for name in ("a", "b"):
-        assert body((tmp_path / name).read_text()) == uninterrupted
+        assert (process.returncode, body(out)) == (0, uninterrupted), err
+        stored = int(re.search(rf"{len(plan())} shards, (\d+) of them from the store", err)[1])
+        assert stored >= kept
     assert finished_shards(path) == len(plan())
     with contextlib.closing(sqlite3.connect(path)) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
@@ -92,8 +88,6 @@ def test_two_processes_share_one_store(tmp_path, uninterrupted):
 
 def test_what_another_process_has_finished_is_not_run_again(tmp_path, monkeypatch):
     """A second process that finishes everything while the first is at its first shard leaves nothing to do."""
-    from numerics.sweeps.store import Store
-
     few = Plan(("eq18",), matrix.select(["none"]), ("fp32",), trials=8)
     path = str(tmp_path / "sweep.db")
     calls = []
@@ -119,63 +113,44 @@ def test_what_another_process_has_finished_is_not_run_again(tmp_path, monkeypatc
 # workers that die
 
 
-def small():
-    return Plan(("eq05",), matrix.select(["massive:1e3"]), ("fp16", "fp32"), trials=64)
-
-
-def cells(swept, of):
-    return [repr(each) for each in swept.merged.cells(of)]
-
-
-def kills_once(shard, code, flag):
-    """Ends its worker the first time that one particular shard is run."""
-    if shard.cell.phasors == 7 and shard.dtype == "fp32":
-        with contextlib.suppress(FileExistsError):
-            os.close(os.open(flag, os.O_CREAT | os.O_EXCL))
-            os.kill(os.getpid(), signal.SIGKILL)
-    return shard, shards.run_shard(shard, code)
+def is_guilty(shard):
+    return shard.cell.phasors == 7 and shard.dtype == "fp32"
 
 
 def always_kills(shard, code):
-    if shard.cell.phasors == 7 and shard.dtype == "fp32":
+    if is_guilty(shard):
         os.kill(os.getpid(), signal.SIGKILL)
-    return shard, Outcome()
+    return shard, shards.run_shard(shard, code)
 
 
-def test_a_worker_killed_in_mid_sweep_costs_nothing_but_time(tmp_path, monkeypatch):
-    import functools
+def test_a_worker_killed_in_mid_sweep_costs_nothing_but_time():
+    killed = []
 
-    flag = tmp_path / "killed"
-    monkeypatch.setattr(run, "_pair", functools.partial(kills_once, flag=str(flag)))
-    swept = run.sweep(small(), run.LocalProcesses(2))
-    monkeypatch.undo()
-    assert flag.exists() and (swept.errors, swept.unfinished) == ({}, 0)
-    assert cells(swept, small()) == cells(run.sweep(small(), run.Workers()), small())
+    def kill_one(stored, finished):
+        if finished == 5:
+            killed.extend(list(get_reusable_executor()._processes)[:1])
+            os.kill(killed[0], signal.SIGKILL)
 
-
-def test_a_worker_killed_from_outside_costs_nothing_but_time(tmp_path, uninterrupted):
-    path = tmp_path / "sweep.db"
-    process = started("--store", path, "--jobs", "2", "--json", "-")
-    while finished_shards(path) < 5:
-        assert process.poll() is None, process.communicate()
-        time.sleep(0.01)
-    os.kill(workers_of(process.pid)[0], signal.SIGKILL)
-    out, err = process.communicate()
-    assert (process.returncode, body(out)) == (0, uninterrupted), err
+    few = Plan(("eq05",), matrix.select(["massive"]), ("fp16", "fp32"), trials=64)
+    swept = run.sweep(few, run.LocalProcesses(2), progress=kill_one)
+    assert len(killed) == 1 and (swept.errors, swept.unfinished) == ({}, 0)
+    expected = run.sweep(few, run.Workers()).merged.cells(few)
+    assert list(map(repr, swept.merged.cells(few))) == list(map(repr, expected))
 
 
-def workers_of(pid):
-    """Processes started by a process that run joblib's worker loop."""
-    listed = subprocess.run(["ps", "-o", "pid=,args=", "--ppid", str(pid)], capture_output=True, text=True, check=True)
-    return [int(line.split()[0]) for line in listed.stdout.splitlines() if "popen_loky" in line]
-
-
-def test_a_shard_that_kills_its_worker_three_times_is_given_up_and_reported(monkeypatch):
+def test_a_shard_that_kills_its_worker_three_times_is_given_up_and_the_others_are_not(monkeypatch):
+    """Twice here, to save a pool of workers."""
+    assert run.GIVE_UP == 3
+    monkeypatch.setattr(run, "GIVE_UP", 2)
     monkeypatch.setattr(run, "_pair", always_kills)
-    swept = run.sweep(small(), run.LocalProcesses(2))
-    guilty = {shard.key for shard in small().shards() if shard.cell.phasors == 7 and shard.dtype == "fp32"}
-    assert swept.errors == dict.fromkeys(guilty, "it ended its worker process 3 times")
-    assert swept.unfinished == 0
+    few = Plan(("eq05",), matrix.select(["massive:1e3"]), ("fp16", "fp32"), trials=8)
+    swept = run.sweep(few, run.LocalProcesses(2))
+    monkeypatch.undo()
+    (guilty,) = (shard for shard in few.shards() if is_guilty(shard))
+    assert swept.errors == {guilty.key: "it ended its worker process 2 times"} and swept.unfinished == 0
+    expected = run.sweep(few, run.Workers()).merged.cells(few)
+    expected = [each for each in expected if not is_guilty(each)]
+    assert list(map(repr, swept.merged.cells(few))) == list(map(repr, expected))
 
 
 # Dask
@@ -214,8 +189,6 @@ def test_a_dask_worker_killed_in_mid_sweep_costs_nothing_but_time(cluster, tmp_p
 
 def test_a_scheduler_that_is_not_there_is_refused_in_one_line(command, monkeypatch):
     pytest.importorskip("distributed")
-    from paper_checks import commands_sweep
-
     monkeypatch.setattr(commands_sweep, "CONNECT_SECONDS", 1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -224,14 +197,20 @@ def test_a_scheduler_that_is_not_there_is_refused_in_one_line(command, monkeypat
     assert found.err.count("\n") == 1 and "accepts the address of a running scheduler" in found.err
 
 
-def test_cuda_is_refused_where_no_worker_has_it(cluster):
-    import torch
+def test_only_workers_with_cuda_are_used_unless_the_cpu_is_asked_for():
+    client = SimpleNamespace(run=lambda function: {"tcp://a": False, "tcp://b": True, "tcp://c": True})
+    for device in ("auto", "cuda"):
+        workers, found = commands_sweep._on_cluster(client, device)
+        assert (workers.addresses, found) == (("tcp://b", "tcp://c"), "cuda")
+    workers, found = commands_sweep._on_cluster(client, "cpu")
+    assert (workers.addresses, found) == ((), "cpu")
 
-    if torch.cuda.is_available():
-        pytest.skip("the workers of this machine have CUDA")
-    process = started("--backend", "dask", "--scheduler", cluster.scheduler_address, "--device", "cuda")
-    _, err = process.communicate()
-    assert process.returncode == 2 and "no worker of the cluster finds a CUDA device" in err
+
+def test_cuda_is_refused_where_no_worker_has_it():
+    client = SimpleNamespace(run=lambda function: {"tcp://a": False})
+    assert commands_sweep._on_cluster(client, "auto")[1] == "cpu"
+    with pytest.raises(UsageProblem, match="no worker of the cluster finds a CUDA device"):
+        commands_sweep._on_cluster(client, "cuda")
 
 
 def test_without_dask_the_backend_is_refused_in_one_line(command, monkeypatch):

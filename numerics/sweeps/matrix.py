@@ -13,6 +13,7 @@ import itertools
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 
 FACTORS = ("10", "1e3", "1e5")
 OUTLIERS = (
@@ -76,11 +77,13 @@ class Cell:
         return self.outlier.partition(":")[0]
 
 
+@cache
 def product() -> tuple[Cell, ...]:
     """All combinations."""
     return tuple(itertools.starmap(Cell, itertools.product(*AXES)))
 
 
+@cache
 def covering() -> tuple[Cell, ...]:
     """Cells in which every two values of different axes meet, from a greedy construction that involves no chance."""
     axes = range(len(AXES))
@@ -121,15 +124,15 @@ def select(scenarios: Iterable[str] = (), phasors: Iterable[int] = (), full: boo
     no cell is left.
     """
     scenarios, phasors = tuple(dict.fromkeys(scenarios)), tuple(dict.fromkeys(phasors))
-    everything = {cell.name: cell for cell in product()}
+    named = {cell.name: cell for cell in product()} if any("/" in name for name in scenarios) else {}
     for name in scenarios:
-        if name not in (*KINDS, *OUTLIERS) and name not in everything:
+        if name not in (*KINDS, *OUTLIERS) and name not in named:
             raise NoSuchCell("scenario", name, f"{', '.join((*KINDS, *OUTLIERS[1:]))}, or the name of a cell")
     for width in phasors:
         if width not in PHASORS:
             raise NoSuchCell("P", width, ", ".join(map(str, PHASORS)))
-    drawn = list(everything.values()) if full else list(covering())
-    drawn += [everything[name] for name in scenarios if name in everything and everything[name] not in drawn]
+    drawn = list(product() if full else covering())
+    drawn += [named[name] for name in scenarios if name in named and named[name] not in drawn]
     found = tuple(
         cell
         for cell in drawn
