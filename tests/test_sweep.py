@@ -184,6 +184,15 @@ def test_a_sweep_rejects_every_wrong_bound_of_eq18(label, monkeypatch):
     assert any(each.status == "violated" for each in found)
 
 
+def test_the_inequalities_are_statements_that_are_swept():
+    source = rows.CellRows(Cell("phasor:10", 7, "mixed", 1e-6, "dense", "contiguous"), 0)
+    settings = Settings(dtypes=("fp32",), trials=2, source=source)
+    claims = {claim for claim, _ in checks.INEQUALITIES}
+    assert {
+        (claim, row.statement) for claim in claims for row in checks.measured(claim, settings)
+    } >= checks.INEQUALITIES
+
+
 def test_the_worst_input_is_found_again_from_the_seed_the_block_and_the_row():
     plan = Plan(("eq05",), (CELL,), ("bf16",), trials=2 * block_size(64), seed=3)
     (worst, *_) = run.sweep(plan, run.Workers()).merged.cells(plan)
@@ -252,7 +261,7 @@ def test_the_table_is_worst_first_and_the_summary_by_scenario(command):
     found = command("sweep", "eq5", "eq18", *FEW)
     lines = found.out.splitlines()
     assert (found.status, found.err) == (0, "")
-    ratios = [float(line.split()[0]) for line in lines[1 : lines.index("") - 1]]
+    ratios = [float(line.split()[0]) for line in lines[2 : lines.index("") - 1]]
     assert ratios == sorted(ratios, reverse=True) and len(ratios) == 10 and ratios[0] <= 1
     assert "worst error by scenario" in found.out and "massive:1e4" in found.out and "shards" in lines[-1]
     assert "refuted as printed: eq18" in found.out
@@ -261,8 +270,9 @@ def test_the_table_is_worst_first_and_the_summary_by_scenario(command):
 @pytest.mark.parametrize("columns", [80, 100, 120])
 def test_the_tables_fit_the_terminal(command, monkeypatch, columns):
     monkeypatch.setenv("COLUMNS", str(columns))
-    tables = command("sweep", "eq18", *FEW).out.split("first one again")[0].splitlines()[:-1]
+    tables = command("sweep", "eq05", *FEW).out.split("the first one again")[0].splitlines()
     assert tables and max(map(len, tables)) <= columns
+    assert all(line.split()[1] == "16" and "massive:1e4/P" in line for line in tables[2:])
 
 
 def test_json_has_every_cell_with_its_input_and_any_number_of_processes_gives_the_same(command):

@@ -61,6 +61,9 @@ OWN_MEASURE = {
 INEQUALITIES = {
     ("eq01", "bounds by the RMS"),
     ("eq02", "output bound"),
+    ("conformal", "the map itself is nowhere conformal"),
+    ("interference-broadcast", "corrected"),
+    ("isometry", "the largest singular value at eps = 0"),
     ("homogeneity", "corrected"),
     *((claim, statement) for claim in ("eq16", "eq18") for statement in ("as printed", "corrected")),
     *((claim, "as printed") for claim in ("eq16-rms", "eq17", "eq18-rms", "self-score")),

@@ -20,6 +20,7 @@ from rich.text import Text
 from paper_checks.report import document, terminal, words
 
 SCHEMA_VERSION = 1
+NAME_WIDTH = 22
 LISTED = 20  # violations and errors that are printed; all of them are in the JSON
 
 
@@ -92,14 +93,15 @@ def print_tables(report: Report, stream: TextIO, top: int, seconds: float, ident
     """The worst cells, the summary by scenario, what is refuted, the counts, and, last, everything that is wrong."""
     out = terminal.console(stream)
     held = report.held
-    out.print(_cells("worst cells", held[:top]))
-    if held:
-        worst = held[0]
+    errors = [each for each in held if not each.inequality or each.status == "violated"]
+    out.print(_cells("worst errors over their bounds", errors[:top]))
+    if errors:
+        worst = errors[0]
         again = f"paper-checks sweep {worst.claim} --scenario {worst.cell.name} --dtype {worst.dtype}"
         text = f"the first one again: {again} --trials {identity['trials']} --seed {identity['seed']}"
         out.print(Text(text, style="dim"), soft_wrap=True)
     out.print()
-    out.print(_cells("worst of each statement", _first_of_each(held)))
+    out.print(_cells("worst of each statement (an inequality may reach 1)", _first_of_each(held)))
     out.print()
     out.print(_by_scenario([each for each in held if not each.inequality]))
     for line in _refuted(report):
@@ -117,15 +119,18 @@ def _first_of_each(results: Sequence[Any]) -> list:
 
 
 def _cells(title: str, results: Sequence[Any]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("error/bound", justify="right", no_wrap=True, min_width=11)
-    for name, low in ((f"claim ({title})", 5), ("statement", 9), ("dtype", 5), ("scenario", 20)):
-        table.add_column(name, no_wrap=True, overflow="ellipsis", min_width=low)
-    table.add_column("trials", justify="right", no_wrap=True, min_width=6)
+    """One row a result; where the terminal is narrow, the scenario is cut."""
+    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, header_style="bold")
+    table.add_column("error/bound", justify="right", no_wrap=True)
+    table.add_column("trials", justify="right", no_wrap=True)
+    table.add_column("dtype", no_wrap=True)
+    for name in ("claim", "statement"):
+        table.add_column(name, no_wrap=True, overflow="ellipsis", max_width=NAME_WIDTH)
+    table.add_column("scenario", no_wrap=True)
     for each in results:
         style = "" if each.status == "consistent" else "bold red"
-        cells = (each.claim, each.statement, each.dtype, each.cell.name, f"{each.trials:,}")
-        table.add_row(words.ratio(each.worst), *cells, style=style)
+        names = (each.dtype, each.claim, each.statement, each.cell.name)
+        table.add_row(words.ratio(each.worst), f"{each.trials:,}", *names, style=style)
     return table
 
 
