@@ -272,7 +272,7 @@ def test_the_tables_fit_the_terminal(command, monkeypatch, columns):
     monkeypatch.setenv("COLUMNS", str(columns))
     tables = command("sweep", "eq05", *FEW).out.split("the first one again")[0].splitlines()
     assert tables and max(map(len, tables)) <= columns
-    assert all(line.split()[1] == "16" and "massive:1e4/P" in line for line in tables[2:])
+    assert all(line.split()[1].isdigit() and " eq05 " in line and "massive:1e4/P" in line for line in tables[2:])
 
 
 def test_json_has_every_cell_with_its_input_and_any_number_of_processes_gives_the_same(command):

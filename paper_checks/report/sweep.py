@@ -121,12 +121,12 @@ def _first_of_each(results: Sequence[Any]) -> list:
 def _cells(title: str, results: Sequence[Any]) -> Table:
     """One row a result; where the terminal is narrow, the scenario is cut."""
     table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, header_style="bold")
-    table.add_column("error/bound", justify="right", no_wrap=True)
-    table.add_column("trials", justify="right", no_wrap=True)
-    table.add_column("dtype", no_wrap=True)
-    for name in ("claim", "statement"):
-        table.add_column(name, no_wrap=True, overflow="ellipsis", max_width=NAME_WIDTH)
-    table.add_column("scenario", no_wrap=True)
+    table.add_column("error/bound", justify="right", no_wrap=True, min_width=11)
+    table.add_column("trials", justify="right", no_wrap=True, min_width=6)
+    table.add_column("dtype", no_wrap=True, min_width=5)
+    for name, low in (("claim", max((len(each.claim) for each in results), default=5)), ("statement", 10)):
+        table.add_column(name, no_wrap=True, overflow="ellipsis", min_width=low, max_width=NAME_WIDTH)
+    table.add_column("scenario", no_wrap=True, overflow="ellipsis")
     for each in results:
         style = "" if each.status == "consistent" else "bold red"
         names = (each.dtype, each.claim, each.statement, each.cell.name)
