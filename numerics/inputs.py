@@ -131,8 +131,11 @@ def batches(
 ) -> Iterator[Batch]:
     """One batch for every (P, eps) and every chunk of the settings' trials.
 
-    `widest` leaves out larger P, `eps_zero` replaces every eps by 0.
+    `widest` leaves out larger P, `eps_zero` replaces every eps by 0. Settings with a `source` take the rows from there.
     """
+    if settings.source is not None:
+        yield from settings.source.batches(slug, fmt, settings, widest, channel_weights, eps_zero)
+        return
     for phasors, eps in DEEP_WIDTHS if settings.full else WIDTHS:
         if phasors > widest:
             continue

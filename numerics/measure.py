@@ -8,19 +8,24 @@ most 1; a NaN compares false and is therefore a violation.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 DTYPES = ("fp16", "bf16", "fp32", "fp64")
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How a check is to be run: device name, dtypes, trials a cell, seed, and whether to go deep."""
+    """How a check is to be run: device name, dtypes, trials a cell, seed, and whether to go deep.
+
+    `source`, where there is one, replaces the rows that `numerics.inputs.batches` draws (`numerics.sweeps.rows`).
+    """
 
     device: str = "cpu"
     dtypes: tuple[str, ...] = DTYPES
     trials: int = 64
     seed: int = 0
     full: bool = False
+    source: Any = None
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The command line: `paper-checks list | show | run | report | graph | analyze | check`.
+"""The command line: `paper-checks list | show | run | report | graph | analyze | check | sweep`.
 
 Only typer is imported at start-up; torch, SymPy and rich are imported by the command that needs them.
 """
@@ -20,6 +20,7 @@ from paper_checks import (
     commands_check,
     commands_exhaustive,
     commands_inspect,
+    commands_sweep,
     output,
     routes,
     slugs,
@@ -51,6 +52,7 @@ Examples:
   paper-checks graph
   paper-checks analyze --phi "r**(3/2)" --psi "m**(2/3)"
   paper-checks check --norm rmsnorm --gradient "gamma[i]*g[i]/S - x[i]/(N*S**3)*sum(k, gamma[k]*g[k]*x[k])"
+  paper-checks sweep eq5 --trials 1000 --store sweep.db
 """
 
 app = typer.Typer(
@@ -240,6 +242,9 @@ app.command(
 app.command(
     "inspect", epilog=commands_inspect.EPILOG, short_help="Real activations: what each layer would do to them."
 )(commands_inspect.inspect)
+app.command("sweep", epilog=commands_sweep.EPILOG, short_help="Many random trials over a matrix of scenarios.")(
+    commands_sweep.sweep
+)
 
 
 def call(arguments: list[str] | None = None) -> int:

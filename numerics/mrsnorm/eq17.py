@@ -97,15 +97,16 @@ def _cosine(q: Tensor, k: Tensor) -> Tensor:
     return (q * k).sum(-1).abs() / (q.square().sum(-1).sqrt() * k.square().sum(-1).sqrt())
 
 
-def _slack(definition: Definition, phasors: int) -> float:
+def slack(definition: Definition, phasors: int) -> float:
+    """Relative rounding error in fp64 of either member, one rounding more for the ratio."""
     return roundings(2 * definition.roundings(phasors) + phasors + 14, FP64)
 
 
 def _steps(definition: Definition, q: Tensor, k: Tensor, eps: float) -> Tensor:
     links = members(printed, q, k, definition, eps)
-    return chain(certified_score(q, k, definition, eps), links, _slack(definition, q.shape[-1] // 2))
+    return chain(certified_score(q, k, definition, eps), links, slack(definition, q.shape[-1] // 2))
 
 
 def _ends(definition: Definition, q: Tensor, k: Tensor, eps: float) -> Tensor:
     last = members(printed, q, k, definition, eps)[-1]
-    return over(certified_score(q, k, definition, eps), last * (1 + _slack(definition, q.shape[-1] // 2)))
+    return over(certified_score(q, k, definition, eps), last * (1 + slack(definition, q.shape[-1] // 2)))
