@@ -155,8 +155,7 @@ def _dual(node: sp.Expr, at: Point, where: dict, target: tuple | None) -> Dual:
     if node.is_Rational:
         return Dual(Fraction(node.p, node.q))
     if isinstance(node, Indexed):
-        index = node.indices[0]
-        return _entry(node.base, where[index] if index in where else at.positions[index], at, target)
+        return _entry(node.base, _position(node.indices[0], at, where), at, target)
     if isinstance(node, IndexSum):
         count = _dual(node.length, at, where, None).value
         terms = (_dual(node.body, at, {**where, node.index: n}, target) for n in range(1, int(count) + 1))
@@ -177,9 +176,16 @@ def _dual(node: sp.Expr, at: Point, where: dict, target: tuple | None) -> Dual:
     if isinstance(node, sp.cos | sp.sin):
         return _angle(node, at, where, target)
     if isinstance(node, sp.KroneckerDelta):
-        first, second = (where.get(argument, at.positions.get(argument)) for argument in node.args[:2])
+        first, second = (_position(argument, at, where) for argument in node.args[:2])
         return Dual(Fraction(int(first == second)))
     raise Irrational(f"{node.func.__name__} has no exact value here")
+
+
+def _position(index: sp.Expr, at: Point, where: dict) -> int:
+    """Which phasor an index is: a bound one, a number, or a free one with a position in the point."""
+    if index in where:
+        return where[index]
+    return int(index) if index.is_Integer else at.positions[index]
 
 
 def _power(base: Dual, exponent: Fraction) -> Dual:

@@ -17,7 +17,7 @@ from theory.exact import Irrational, Point
 from theory.phasors import MAGNITUDES
 from theory.proof import Refuted
 from theory.routes.smt.translate import Translation
-from theory.statements import UNDEFINED, Statement, refute
+from theory.statements import UNDEFINED, Statement, _pairs, refute
 
 DIGITS = 6
 
@@ -62,12 +62,25 @@ def counterexample(statement: Statement, translate: Translation, model: object, 
         raise Mismatch(f"z3's model gives no rational value: {reason}") from reason
     if not isinstance(outcome, Refuted):
         reason = f"z3's model, evaluated again, is no counterexample: {outcome.reason}"
-        if value.rounded or translate.abstract:
+        if value.rounded or translate.abstract or not _rational(statement, at):
             raise Mismatch(reason)
         raise WrongModel(f"'{statement.name}' ({statement.text}): {reason}")
     if UNDEFINED in outcome.witness.values.values():
         raise Mismatch("at z3's model a side is not defined")
     return outcome
+
+
+def _rational(statement: Statement, at: Point) -> bool:
+    """Whether both sides have rational values there, or none at all."""
+    try:
+        for pair in _pairs(statement):
+            for side in pair:
+                exact.evaluate(side, at)
+    except Irrational:
+        return False
+    except ZeroDivisionError:
+        pass
+    return True
 
 
 def as_point(translate: Translation, value: Model, free: set[sp.Symbol]) -> Point:
