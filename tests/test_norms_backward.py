@@ -13,12 +13,14 @@ from numerics.norms import (
     GroupMRSNorm,
     blocks,
     ma_rms_norm,
+    mean_norm,
     mrs_norm,
     mrs_scale,
     phasor_rms_norm,
     phasor_rms_scale,
     rms_norm,
     rms_scale,
+    root_norm,
 )
 from numerics.rounding import FORMATS, FP64, gradient_error, output_error, rms_gradient_error, rounded, roundings
 
@@ -118,8 +120,9 @@ def test_ma_rms_norm_passes_nothing_back_where_its_scale_is_0(eps):
 
 
 @formats
+@pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("name", ["mrs", "rms", "phasor rms", "ma"])
-def test_rows_in_blocks_and_all_at_once_give_the_same(name, fmt, monkeypatch):
+def test_rows_in_blocks_and_all_at_once_give_the_same(name, threads, fmt, monkeypatch):
     norm, given = operands(name, (2, 9), 16, fmt.dtype)
     g = normal(2, 9, 16, key="g", dtype=fmt.dtype)
 
@@ -128,11 +131,17 @@ def test_rows_in_blocks_and_all_at_once_give_the_same(name, fmt, monkeypatch):
         return out, *torch.autograd.grad(out, given, g)
 
     whole = both()
-    monkeypatch.setattr(blocks, "ELEMENTS", 64)  # four rows a block, the last one smaller
-    seen = []
-    monkeypatch.setattr(blocks.torch, "get_num_threads", lambda: seen.append(1) or 1)
+    used = []
+    over_blocks = blocks.over_blocks
+    for module in (mean_norm, root_norm):
+        monkeypatch.setattr(module, "over_blocks", lambda *args: used.append(1) or over_blocks(*args))
+    for constant in ("ELEMENTS", "UNSPLIT"):
+        monkeypatch.setattr(blocks, constant, 64)  # four rows a block, and fewer in the last one
+    monkeypatch.setattr(blocks.torch, "get_num_threads", lambda: threads)
     parts = both()
-    assert seen
+    with torch.inference_mode():
+        assert torch.equal(norm(*given), parts[0])
+    assert len(used) == 3
     assert torch.equal(whole[0], parts[0]) and torch.equal(whole[1], parts[1])
     for a, b in zip(whole[2:], parts[2:], strict=True):  # summed over rows in another order, then rounded once
         assert (

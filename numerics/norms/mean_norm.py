@@ -45,7 +45,7 @@ from torch.autograd import Function
 
 from numerics.norms import pairs
 from numerics.norms.batching import batched, unbatched
-from numerics.norms.blocks import blocks, in_blocks
+from numerics.norms.blocks import in_blocks, over_blocks
 from numerics.norms.checks import ACCUMULATION
 from numerics.norms.powers import power_below, row_power
 from numerics.norms.rule import Rule
@@ -112,8 +112,12 @@ class MeanNorm(Function):
             return o.to(x.dtype), saved
         rows, o = x.view(-1, x.shape[-1]), torch.empty_like(x)
         out, saved = o.view_as(rows), rows.new_empty(len(rows), 1 + rule.safe, dtype=ACCUMULATION[x.dtype])
-        for block in blocks(rows):
+
+        def write(block: slice) -> tuple[Tensor, ...]:
             out[block], saved[block] = _forward(rows[block], gamma, rule)
+            return ()
+
+        over_blocks(write, rows)
         return o, saved.view(*x.shape[:-1], -1)
 
     @staticmethod
@@ -151,12 +155,13 @@ class MeanNormBackward(Function):
             return (dx, summed_to(terms, weight, 2).to(weight.dtype)) if with_weight else (dx,)
         rows, dx = x.view(-1, x.shape[-1]), torch.empty_like(x)
         out, upstream, scales = dx.view_as(rows), g.view_as(rows), saved.view(len(rows), -1)
-        total = rows.new_zeros(rows.shape[-1], dtype=saved.dtype)
-        for block in blocks(rows):
+
+        def write(block: slice) -> tuple[Tensor, ...]:
             out[block], terms = _backward(rows[block], gamma, scales[block], upstream[block], rule)
-            if with_weight:
-                total += terms.sum(0)
-        return (dx, pairs.over_pairs(total).to(weight.dtype)) if with_weight else (dx,)
+            return (terms.sum(0),) if with_weight else ()
+
+        total = over_blocks(write, rows)
+        return (dx, pairs.over_pairs(total[0]).to(weight.dtype)) if with_weight else (dx,)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple, output: tuple[Tensor, ...]) -> None:

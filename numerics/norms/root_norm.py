@@ -37,7 +37,7 @@ from torch import Tensor
 from torch.autograd import Function
 
 from numerics.norms.batching import Weights, batched, unbatched
-from numerics.norms.blocks import blocks, in_blocks
+from numerics.norms.blocks import in_blocks, over_blocks
 from numerics.norms.checks import ACCUMULATION
 from numerics.norms.powers import row_power
 from numerics.norms.rule import Rule
@@ -104,8 +104,12 @@ class RootNorm(Function):
             return o.to(x.dtype), saved
         rows, o = x.view(-1, x.shape[-1]), torch.empty_like(x)
         out, saved = o.view_as(rows), rows.new_empty(len(rows), 1 + rule.safe, dtype=ACCUMULATION[x.dtype])
-        for block in blocks(rows):
+
+        def write(block: slice) -> tuple[Tensor, ...]:
             out[block], saved[block] = _forward(rows[block], gamma, level, rule)
+            return ()
+
+        over_blocks(write, rows)
         return o, saved.view(*x.shape[:-1], -1)
 
     @staticmethod
@@ -145,13 +149,14 @@ class RootNormBackward(Function):
             return dx, *_weights(terms, weight, magnitude, rule)
         rows, dx = x.view(-1, x.shape[-1]), torch.empty_like(x)
         out, upstream, scales = dx.view_as(rows), g.view_as(rows), saved.view(len(rows), -1)
-        totals = [rows.new_zeros(rows.shape[-1], dtype=saved.dtype) for _ in range(2)]
-        for block in blocks(rows):
+        wanted = [t is not None for t in (weight, magnitude)]
+
+        def write(block: slice) -> tuple[Tensor, ...]:
             out[block], *terms = _backward(rows[block], gamma, level, scales[block], upstream[block], rule)
-            for total, term, wanted in zip(totals, terms, (weight, magnitude), strict=True):
-                if wanted is not None:
-                    total += term.sum(0)
-        return dx, *_weights(totals, weight, magnitude, rule)
+            return tuple(term.sum(0) for term, want in zip(terms, wanted, strict=True) if want)
+
+        totals = iter(over_blocks(write, rows))
+        return dx, *_weights([next(totals) if want else None for want in wanted], weight, magnitude, rule)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple, output: tuple[Tensor, ...]) -> None:
@@ -186,7 +191,7 @@ class RootNormBackward(Function):
         return unbatched(found, weights, in_dims[1:3]), tuple(0 for _ in found)
 
 
-def _weights(terms: list[Tensor], weight: Tensor | None, magnitude: Tensor | None, rule: Rule) -> list[Tensor]:
+def _weights(terms: list[Tensor | None], weight: Tensor | None, magnitude: Tensor | None, rule: Rule) -> list[Tensor]:
     """dgamma and dW, as far as there are weights, from their terms or the sums of these over rows."""
     factors = 1.0 if rule.s is None else rule.s, rule.alpha
     found = []
