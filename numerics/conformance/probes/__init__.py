@@ -1,0 +1,1 @@
+"""One file a property, or a group of related ones."""

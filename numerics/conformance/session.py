@@ -1,0 +1,296 @@
+"""The parent's side of a whole check: instances, calls, and what became of inputs on the way.
+
+An instance is made for each width, eps, dtype and serial number, and called as often as the probes like. A child that
+died or hung is replaced at the next call.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from numerics.conformance.case import Case
+from numerics.conformance.memory import Found, Memory
+from numerics.conformance.process import Child, Failure, Hung
+from numerics.conformance.specs import Spec
+from numerics.conformance.target import LoadError, Target
+from numerics.rounding import FORMATS, Format
+from numerics.scenarios import generator
+
+DEFAULT_EPS = 1e-6  # of a target whose eps cannot be given
+MOST_HANGS = 2
+LOADING = 30.0  # seconds to import the target
+COMPILING = 90.0
+ELSEWHERE = 2**22  # bytes from the start of the memory: another place for an input
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a target is checked: limits in seconds, of one call and of the whole."""
+
+    seed: int
+    device: str = "cpu"
+    dtypes: tuple[str, ...] = ()  # empty: those of the four that the target accepts
+    quick: bool = False
+    call_limit: float = 10.0
+    time_limit: float = 180.0
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a call gave: a failure in words, or what was returned. Gradients are those of inputs, then of parameters."""
+
+    failure: str = ""
+    outputs: tuple[Found, ...] = ()
+    gradients: tuple[Found, ...] = ()
+    count: tuple[int, int] = (0, 0)
+
+
+@dataclass
+class Session:
+    """One target under one specification. `steps` counts calls, for the progress bar."""
+
+    target: Target
+    spec: Spec
+    options: Options
+    advance: Callable[[], None] = lambda: None
+    kind: str = ""
+    takes_eps: bool = True
+    fixed_eps: float = DEFAULT_EPS
+    flat: bool = False  # the target takes (T, N) only
+    formats: dict[str, Format] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)  # format -> what it raised
+    impure: list[tuple[str, Case]] = field(default_factory=list)
+    shapes: dict[str, list] = field(default_factory=dict)  # key -> parameters of the instance, by name
+    hangs: int = 0
+    calls: int = 0
+    stopped: str = ""
+
+    def __post_init__(self) -> None:
+        self.memory = Memory()
+        self.child: Child | None = None
+        self.made: set[str] = set()
+        self.deadline = time.monotonic() + self.options.time_limit
+
+    def random(self, *key: object) -> torch.Generator:
+        """A generator for one part of one probe, from the seed of the run."""
+        return generator("conform", self.options.seed, *key)
+
+    def eps(self, wanted: float) -> float:
+        """`wanted`, or what the target has where its eps cannot be given."""
+        return wanted if self.takes_eps else self.fixed_eps
+
+    def shape(self, *shape: int) -> tuple[int, ...]:
+        """A shape (B, T, N), for a target that takes (T, N) only flattened to that."""
+        return (shape[0] * shape[1], *shape[2:]) if self.flat and len(shape) == 3 else shape
+
+    def load(self) -> None:
+        """Imports the target in a child.
+
+        Raises:
+            LoadError: it cannot be imported, or the object cannot be constructed.
+        """
+        argument, given = ("TARGET", self.target.forward) if self.target.forward else ("--backward", self.target.name)
+        try:
+            answer = self._start()
+        except Failure as failure:
+            raise LoadError(argument, given, f"importing it {failure}") from failure
+        if "raised" in answer:
+            raise LoadError(argument, given, answer["raised"])
+        self.kind, self.takes_eps = str(answer.get("kind")), bool(answer.get("takes_eps"))
+        literal = (self.target.kwargs or {}).get("eps")
+        if isinstance(literal, int | float):
+            self.takes_eps, self.fixed_eps = False, float(literal)
+
+    def _start(self) -> dict:
+        self.made.clear()
+        self.child = Child(self.memory.file.fileno(), self.options.device)
+        request = {
+            "op": "load",
+            "target": self.target.forward,
+            "backward": self.target.backward,
+            "kwargs": self.target.kwargs,
+            "groups": self.spec.groups,
+        }
+        answer = self.child.ask(request, LOADING)
+        if "raised" in answer:
+            return answer
+        self.banner = self.child.printed()  # what importing prints is not held against it
+        return answer
+
+    def close(self) -> None:
+        """Ends the child."""
+        if self.child is not None:
+            self.child.end()
+
+    def _ask(self, request: dict, seconds: float) -> dict:
+        seconds = min(seconds, self.deadline - time.monotonic())
+        if seconds <= 0:
+            self.stopped = f"the time limit of {self.options.time_limit:g} s is used up"
+            raise Failure(f"was not called: {self.stopped}")
+        try:
+            return self.child.ask(request, seconds)
+        except Hung:
+            self.hangs += 1
+            if self.hangs >= MOST_HANGS:
+                self.stopped = f"{self.hangs} calls before this did not return"
+            raise
+
+    def instance(self, case: Case, serial: int = 0, compiled: bool = False) -> str:
+        """The key of the instance for a case; it is made if need be. Raises Failure, or ValueError with what it raised."""
+        if self.child is None or self.child.ended:
+            answer = self._start()
+            if "raised" in answer:
+                raise ValueError(answer["raised"])
+        key = f"{case.channels} {case.eps} {case.fmt.name} {serial}"
+        if key not in self.made:
+            request = {"op": "make", "key": key, "channels": case.channels, "eps": case.eps, "dtype": case.fmt.name}
+            answer = self._ask(request, self.options.call_limit)
+            if "raised" in answer:
+                raise ValueError(answer["raised"])
+            self.shapes[key] = answer.get("parameters", [])
+            self.made.add(key)
+        if compiled and f"{key} compiled" not in self.made:
+            answer = self._ask({"op": "compile", "key": key, "as": f"{key} compiled"}, COMPILING)
+            if "raised" in answer:
+                raise ValueError(answer["raised"])
+            self.made.add(f"{key} compiled")
+        return f"{key} compiled" if compiled else key
+
+    def call(
+        self,
+        case: Case,
+        serial: int = 0,
+        elsewhere: bool = False,
+        same_object: bool = False,
+        train: bool = True,
+        grad: bool | None = None,
+        inference: bool = False,
+        compiled: bool = False,
+    ) -> Result:
+        """Calls the target; never raises for what the target does."""
+        self.advance()
+        if self.stopped:
+            return Result(failure=f"was not called: {self.stopped}")
+        self.calls += 1
+        try:
+            key = self.instance(case, serial, compiled)
+            given = _assigned(case, self.shapes[key.removesuffix(" compiled")], self.kind)
+            flags = {
+                "op": "call",
+                "key": key,
+                "eps": case.eps,
+                "train": train,
+                "grad": case.g is not None if grad is None else grad,
+                "inference": inference,
+                "same_object": same_object,
+            }
+            return self._called(case, given, flags, elsewhere, COMPILING if compiled else self.options.call_limit)
+        except Failure as failure:
+            return Result(failure=str(failure))
+        except ValueError as raised:
+            return Result(failure=f"raises {raised}")
+
+    def _called(
+        self, case: Case, given: list[tuple[str | None, Tensor]], flags: dict, elsewhere: bool, seconds: float
+    ) -> Result:
+        memory, inputs = self.memory, _both(case.x, self.spec)
+        upstream = [] if case.g is None else _both(case.g, self.spec)
+        memory.begin(ELSEWHERE if elsewhere else 0)
+        laid = [[(each, memory.put(each)) for each in part] for part in (inputs, upstream)]
+        passed = [(name, each, memory.put(each)) for name, each in given]
+        size = case.x.numel() * 8 + 64
+        count = len(inputs) * (2 if upstream else 1)
+        places = [memory.room(size) for _ in range(count)]
+        places += [memory.room(each.numel() * 8 + 64) for _, each in given] if upstream else []
+        kept = [memory.room(each.numel() * 8 + 64) for _, each in given]
+        printed = self.child.printed()
+        request = {
+            **flags,
+            "inputs": [layout for _, layout in laid[0]],
+            "upstream": [layout for _, layout in laid[1]],
+            "parameters": [{"name": name, "layout": layout} for name, _, layout in passed],
+            "places": places,
+            "kept": kept,
+            "poison": sorted({case.x.numel() * width for width in (2, 4, 8)}),
+        }
+        answer = self._ask(request, seconds)
+        for part, each in zip(("input", "upstream gradient"), laid, strict=True):
+            if not all(memory.unchanged(tensor, layout) for tensor, layout in each):
+                self.impure.append((f"the {part} is modified in place", case))
+        if self.child.printed() > printed:
+            self.impure.append((f"it prints on standard output: {self.child.text(printed)!r}", case))
+        if answer.get("changed"):
+            self.impure.append((f"it changes torch's {str(answer['changed'])[:100]}", case))
+        if "raised" in answer:
+            return Result(failure=f"raises {answer['raised']}")
+        return self._read(case, answer, places, kept, given)
+
+    def _read(self, case: Case, answer: dict, places: list, kept: list, given: list) -> Result:
+        try:
+            outputs, gradients, after = answer["outputs"], answer["gradients"], answer["after"]
+            found = [self.memory.found(each, place) for each, place in zip([*outputs, *gradients], places, strict=False)]
+            kept_values = [self.memory.found(each, place) for each, place in zip(after, kept, strict=False)]
+            count = (int(answer["count"][0]), int(answer["count"][1]))
+            split = len(outputs)
+        except (KeyError, TypeError, ValueError, IndexError):
+            return Result(failure="interfered with the process it runs in, whose answer makes no sense")
+        for (name, values), now in zip(given, kept_values, strict=False):
+            if now.values is None or not torch.equal(now.values.reshape(-1), values.double().reshape(-1)):
+                self.impure.append((f"the parameter {name or 'passed to it'} is modified in place", case))
+        found = _unflipped(found, split, case, self.spec)
+        return Result("", tuple(found[:split]), tuple(found[split:]), count)
+
+
+def _both(x: Tensor, spec: Spec) -> list[Tensor]:
+    """The input, and where the layer takes two, a second one: the rows in reverse, or again where strides matter."""
+    if spec.inputs == 1:
+        return [x]
+    return [x, x.flip(0) if x.is_contiguous() else x]
+
+
+def _unflipped(found: list[Found], split: int, case: Case, spec: Spec) -> list[Found]:
+    """Results of the second input in the order of the first."""
+    if spec.inputs == 2:
+        for position, x in ((1, case.x), (split + 1, case.g)):
+            in_reach = position < len(found) and x is not None
+            if in_reach and found[position].values is not None and x.is_contiguous() and found[position].shape:
+                each = found[position]
+                found[position] = Found(each.dtype, each.shape, each.values.flip(0), each.wrong, each.bits)
+    return found
+
+
+def _assigned(case: Case, shapes: list, kind: str) -> list[tuple[str | None, Tensor]]:
+    """(name, values) for each parameter of the specification that the target has; a function gets them as arguments.
+
+    A parameter with an entry a channel, where there should be one a phasor, gets each entry twice.
+    """
+    if kind != "constructor":
+        return [(None, each) for each in case.parameters.values()]
+    free, found = [(str(name), tuple(shape)) for name, shape in shapes], []
+    for role, values in case.parameters.items():
+        chosen = next((each for each in free if each[0].rpartition(".")[2] in NAMES[role]), free[0] if free else None)
+        if chosen is None:
+            continue
+        free.remove(chosen)
+        count = 1
+        for size in chosen[1]:
+            count *= size
+        if count == 2 * len(values):
+            values = values.repeat_interleave(2)
+        elif count != len(values):
+            continue
+        found.append((chosen[0], values.reshape(chosen[1])))
+    return found
+
+
+NAMES = {
+    "gamma": ("weight", "gamma", "g", "scale"),
+    "W": ("magnitude", "W", "w"),
+    "beta": ("bias", "beta", "b"),
+}
+WANTED = tuple(FORMATS)

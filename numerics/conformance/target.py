@@ -1,0 +1,48 @@
+"""What is checked, as the user named it; nothing is imported here."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+FORM = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
+ACCEPTED = "package.module:Name or path/to/file.py:Name of a module class, a factory or a function"
+
+
+class LoadError(Exception):
+    """A target that cannot be loaded: the argument, what was given, and why."""
+
+    def __init__(self, argument: str, given: object, why: str) -> None:
+        super().__init__(f"{argument}: got {given!r}: {why}")
+        self.argument, self.given, self.why = argument, given, why
+
+
+@dataclass(frozen=True)
+class Target:
+    """A forward implementation, a hand-written backward f(x, weight, dy, eps) -> (dx, dweight), or both."""
+
+    forward: str | None
+    backward: str | None = None
+    kwargs: dict[str, Any] | None = field(default=None)
+
+    @property
+    def name(self) -> str:
+        """What the report calls it."""
+        return self.forward or self.backward or ""
+
+    def check(self) -> None:
+        """Raises LoadError where a name does not have the form that is accepted, or its file is not there."""
+        if self.forward is None and self.backward is None:
+            raise LoadError("TARGET", self.forward, ACCEPTED)
+        for argument, given in (("TARGET", self.forward), ("--backward", self.backward)):
+            if given is None:
+                continue
+            place, _, name = given.rpartition(":")
+            if not place or not FORM.fullmatch(name):
+                raise LoadError(argument, given, ACCEPTED)
+            if place.endswith(".py") and not Path(place).is_file():
+                raise LoadError(argument, given, f"{ACCEPTED} (there is no file {place})")
+            if not place.endswith(".py") and not FORM.fullmatch(place):
+                raise LoadError(argument, given, ACCEPTED)
