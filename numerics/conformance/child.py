@@ -149,7 +149,7 @@ class Served:
             called.train(request["train"])
         upstream = [memory.tensor(layout) for layout in request["upstream"]]
         capture.poison(request["poison"], memory.device)
-        outputs, gradients = [], []
+        outputs, gradients, raised = [], [], ""
         if called is not None:
             with (_enable if request["grad"] else _inference if request["inference"] else _no_grad)():
                 outputs = called(*inputs, *passed)
@@ -161,11 +161,15 @@ class Served:
             gradients = list(gradients) if isinstance(gradients, tuple | list) else [gradients]
         elif upstream:
             capture.poison(request["poison"], memory.device)
-            gradients = self._gradients(outputs, [*inputs, *wanted], upstream)
+            try:
+                gradients = self._gradients(outputs, [*inputs, *wanted], upstream)
+            except Exception as error:
+                raised = f"{type(error).__name__}: {error}"[:600]
         places = iter(request["places"])
         answer = {
             "outputs": [memory.record(each, next(places)) for each in outputs[: len(inputs)]],
             "gradients": [memory.record(each, next(places)) for each in gradients[: len(inputs) + len(wanted)]],
+            "gradient_raised": raised,
             "count": [len(outputs), len(gradients)],
             "after": [memory.record(each, place) for each, place in zip(wanted, request["kept"], strict=True)],
         }

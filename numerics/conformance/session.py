@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor
 
+from numerics.conformance import data
 from numerics.conformance.case import Case
 from numerics.conformance.memory import Found, Memory
 from numerics.conformance.process import Child, Failure, Hung
@@ -22,7 +23,9 @@ from numerics.rounding import FORMATS, Format
 from numerics.scenarios import generator
 
 DEFAULT_EPS = 1e-6  # of a target whose eps cannot be given
+WIDTH = 16  # channels of an ordinary case
 MOST_HANGS = 2
+KEPT, KEPT_CASES = 4096, 100  # entries of a case that is remembered, and how many are
 LOADING = 30.0  # seconds to import the target
 COMPILING = 90.0
 ELSEWHERE = 2**22  # bytes from the start of the memory: another place for an input
@@ -48,6 +51,7 @@ class Result:
     outputs: tuple[Found, ...] = ()
     gradients: tuple[Found, ...] = ()
     count: tuple[int, int] = (0, 0)
+    gradient_failure: str = ""
 
 
 @dataclass
@@ -73,6 +77,7 @@ class Session:
     def __post_init__(self) -> None:
         self.memory = Memory()
         self.child: Child | None = None
+        self.past: list[Case] = []
         self.made: set[str] = set()
         self.deadline = time.monotonic() + self.options.time_limit
 
@@ -122,10 +127,34 @@ class Session:
         self.banner = self.child.printed()  # what importing prints is not held against it
         return answer
 
+    def earlier(self, case: Case) -> list[tuple[str, Case]]:
+        """Earlier cases with the same shape, whose results a cache might return, the latest first."""
+        alike = [each for each in self.past if each is not case and each.x.shape == case.x.shape]
+        return [("the result of an earlier call: something is cached", each) for each in reversed(alike)]
+
     def close(self) -> None:
         """Ends the child."""
         if self.child is not None:
             self.child.end()
+
+    def detect(self) -> None:
+        """Finds out which dtypes the target accepts, and whether it takes (B, T, N) or (T, N) only."""
+        for self.flat in (False, True):
+            self.formats, self.refused = {}, {}
+            for name in self.options.dtypes or FORMATS:
+                case = data.draw(
+                    self.random("detect"), self.spec, FORMATS[name], self.shape(2, 3, WIDTH), self.eps(0.125)
+                )
+                forward = self.target.forward is not None
+                result = self.call(replace(case, g=None) if forward else case)
+                if result.failure.startswith("raises"):
+                    self.refused[name] = result.failure.removeprefix("raises ")
+                else:
+                    self.formats[name] = FORMATS[name]
+            if self.formats:
+                return
+        self.flat = False
+        self.formats = {name: FORMATS[name] for name in self.refused}
 
     def _ask(self, request: dict, seconds: float) -> dict:
         seconds = min(seconds, self.deadline - time.monotonic())
@@ -177,6 +206,8 @@ class Session:
         if self.stopped:
             return Result(failure=f"was not called: {self.stopped}")
         self.calls += 1
+        if case.x.numel() < KEPT:
+            self.past = [*self.past[-KEPT_CASES:], case]
         try:
             key = self.instance(case, serial, compiled)
             given = _assigned(case, self.shapes[key.removesuffix(" compiled")], self.kind)
@@ -237,13 +268,15 @@ class Session:
             kept_values = [self.memory.found(each, place) for each, place in zip(after, kept, strict=False)]
             count = (int(answer["count"][0]), int(answer["count"][1]))
             split = len(outputs)
+            raised = str(answer["gradient_raised"])
         except (KeyError, TypeError, ValueError, IndexError):
             return Result(failure="interfered with the process it runs in, whose answer makes no sense")
         for (name, values), now in zip(given, kept_values, strict=False):
             if now.values is None or not torch.equal(now.values.reshape(-1), values.double().reshape(-1)):
                 self.impure.append((f"the parameter {name or 'passed to it'} is modified in place", case))
         found = _unflipped(found, split, case, self.spec)
-        return Result("", tuple(found[:split]), tuple(found[split:]), count)
+        failed = f"raises {raised}" if raised else ""
+        return Result("", tuple(found[:split]), tuple(found[split:]), count, failed)
 
 
 def _both(x: Tensor, spec: Spec) -> list[Tensor]:
@@ -293,4 +326,3 @@ NAMES = {
     "W": ("magnitude", "W", "w"),
     "beta": ("bias", "beta", "b"),
 }
-WANTED = tuple(FORMATS)

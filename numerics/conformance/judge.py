@@ -1,0 +1,180 @@
+"""Judging one call: what was returned against what is true, within the derived bound, and the smallest case that fails.
+
+An error is measured against a bound that is relative to the true result, entry by entry, so that zeros, or memory that
+nobody wrote, are wrong wherever the truth is not 0. A NaN is never within a bound. An infinity is right where the true
+value, within the error before the last rounding, lies beyond the range of the dtype (`settle_overflow`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from numerics.conformance import diagnosis
+from numerics.conformance.case import Case
+from numerics.conformance.memory import Found
+from numerics.conformance.session import Result, Session
+from numerics.conformance.specs import Exact
+from numerics.judge import plain
+from numerics.rounding import FORMATS, Format, rounded, settle_overflow
+
+OUTPUT, INPUT, PARAMETERS = "output", "input gradient", "parameter gradients"
+EVERYTHING = (OUTPUT, INPUT, PARAMETERS)
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Something wrong: a sentence, and the case that shows it; the entry with the values, where there is one."""
+
+    says: str
+    case: Case | None = None
+    entry: dict | None = None
+    row: int = -1
+    channel: int = -1
+
+    def data(self) -> dict | None:
+        """The input as the report gives it."""
+        return None if self.case is None else {**self.case.described(), **(self.entry or {})}
+
+
+@dataclass(frozen=True)
+class Part:
+    """One returned tensor with what it should be: `shape` and `fmt` those it is to have."""
+
+    name: str  # OUTPUT, INPUT, or "gradient of gamma"
+    found: Found
+    exact: Exact
+    fmt: Format
+    shape: tuple[int, ...]
+
+
+def bound(exact: Exact, fmt: Format, wide: bool = False) -> tuple[Tensor, Tensor]:
+    """The bounds before and after the last rounding; `wide`: of a computation in fp64, twice, as the truth is one."""
+    error = 2 * exact.error64 if wide else exact.error
+    if exact.terms is not None and fmt != fmt.accumulation:
+        error = error + fmt.unit_roundoff * (exact.terms + error) + 2 * fmt.underflow
+    return error, rounded(error, exact.value, fmt)
+
+
+def ratios(values: Tensor, exact: Exact, fmt: Format, wide: bool = False) -> Tensor:
+    """Errors over their bounds, NaN where there is no number; 0 where there is no error."""
+    before, after = bound(exact, fmt, wide)
+    settled, _ = settle_overflow(values, exact.value, before, fmt)
+    error = (settled - exact.value).abs()
+    return torch.where(error == 0, torch.zeros_like(error), error / after)
+
+
+def parts(case: Case, result: Result, wanted: tuple[str, ...], backward: bool) -> Iterator[Part | Fault]:
+    """The returned tensors that are wanted, paired with their truth; a Fault in place of one that is missing."""
+    inputs = case.spec.inputs
+    if OUTPUT in wanted and not backward:
+        if result.count[0] != inputs or len(result.outputs) != inputs:
+            yield Fault(f"output: {result.count[0]} values are returned, not {inputs}", case)
+            return
+        for found in result.outputs:
+            yield Part(OUTPUT, found, case.output, case.fmt, tuple(case.x.shape))
+    if case.g is None or wanted == (OUTPUT,):
+        return
+    if result.gradient_failure:
+        yield Fault(f"{wanted[-1]}: the backward pass {result.gradient_failure}", case)
+        return
+    roles = list(case.parameters)
+    if INPUT in wanted:
+        for found in result.gradients[:inputs]:
+            yield Part(INPUT, found, case.input_gradient, case.fmt, tuple(case.x.shape))
+        if len(result.gradients) < inputs:
+            yield Fault(f"input gradient: {len(result.gradients)} values are returned", case)
+    if PARAMETERS in wanted:
+        found = result.gradients[inputs:]
+        for role, each in zip(roles, found, strict=False):
+            exact = case.parameter_gradient(role)
+            yield Part(f"gradient of {role}", each, exact, case.fmt, tuple(exact.value.shape))
+        if len(found) < len(roles):
+            yield Fault(f"weight gradient missing: no gradient of {roles[len(found)]}", case)
+
+
+def judge(session: Session, case: Case, result: Result, wanted: tuple[str, ...], worst: dict[str, float]) -> Fault | None:
+    """The first fault of a result, None where there is none; `worst` collects the largest ratio of each format."""
+    if result.failure:
+        return Fault(f"it {result.failure}" if not result.failure.startswith("raises") else result.failure, case)
+    for part in parts(case, result, wanted, session.target.forward is None):
+        if isinstance(part, Fault):
+            return part
+        fault = judge_part(session, case, part, worst)
+        if fault is not None:
+            return fault
+    return None
+
+
+def judge_part(session: Session, case: Case, part: Part, worst: dict[str, float]) -> Fault | None:
+    """What is wrong with one returned tensor."""
+    found = part.found
+    if found.values is None:
+        what = found.wrong or f"a tensor of dtype {found.dtype} and shape {found.shape}"
+        if what == "None" and part.name != OUTPUT:
+            return Fault(f"{diagnosis.title(part.name)} missing: nothing depends on it", case)
+        return Fault(f"{part.name}: {what} is returned, not a tensor of shape {part.shape}", case)
+    values, exact = found.values, part.exact
+    if part.name.startswith("gradient of") and values.numel() == 2 * exact.value.numel():
+        values = values.reshape(-1, 2).sum(-1)  # an entry a channel where one a phasor is due
+    if values.numel() != exact.value.numel():
+        return Fault(f"{part.name}: shape {found.shape} is returned, not {part.shape}", case)
+    values = values.reshape(exact.value.shape)
+    if values.numel() == 0:
+        return None
+    ratio = ratios(values, exact, part.fmt)
+    flat = torch.nan_to_num(ratio, nan=math.inf).flatten()
+    largest = float(flat.max())
+    if largest <= 1:
+        worst[part.fmt.name] = max(worst.get(part.fmt.name, 0.0), largest)
+        return None
+    bad = ~(ratio <= 1)
+    named = diagnosis.name(session, case, part, values, bad)
+    place = torch.unravel_index(flat.argmax(), ratio.shape)
+    _, after = bound(exact, part.fmt)
+    got, true = values[place], exact.value[place]
+    shown = f"{part.fmt.name}, shape {tuple(case.x.shape)}, {case.what}"
+    says = f"{named}; got {got:.6g}, true {true:.6g} ({shown})"
+    entry = {"part": part.name, "entry": [int(n) for n in place], "got": plain(got), "true": plain(true)}
+    entry["bound"] = plain(after[place])
+    row, channel = (int(place[0]), int(place[1])) if ratio.dim() == 2 else (-1, -1)
+    return Fault(says, case, entry, row, channel)
+
+
+def fp64_lost(case: Case, result: Result) -> bool:
+    """Whether results for fp64 input are those of a computation in fp32."""
+    if case.fmt != FORMATS["fp64"] or not result.outputs or result.outputs[0].values is None:
+        return False
+    ratio = ratios(result.outputs[0].values.reshape(case.output.value.shape), case.output, case.fmt, wide=True)
+    return not bool((ratio <= 1).all())
+
+
+def shrink(session: Session, fault: Fault, wanted: tuple[str, ...]) -> Fault:
+    """A fault of the same kind in a smaller case, if there is one: the row alone, then fewer channels around the entry."""
+    case = fault.case
+    if fault.row < 0 or case is None or not case.x.is_contiguous():
+        return fault
+    if case.g is not None and not case.g.is_contiguous():
+        return fault
+    width, start, row = case.channels, 0, fault.row
+    while True:
+        smaller = case.window(row, start, width)
+        found = judge(session, smaller, session.call(smaller), wanted, {})
+        if found is None or _head(found.says) != _head(fault.says):
+            return fault
+        fault, case, row = found, smaller, 0
+        half = session.spec.width(width // 2)
+        if width <= session.spec.width(1) or half >= width:
+            return fault
+        channel = max(fault.channel, 0)
+        start, width = (channel // half) * half, half
+        if start + width > case.channels:
+            start = case.channels - width
+
+
+def _head(says: str) -> str:
+    return says.partition(";")[0]
