@@ -7,6 +7,7 @@ decides nothing, the judgement has been made before.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -33,6 +34,7 @@ GAMMA: dict[str, Change] = {
     "exp(gamma) in place of gamma": torch.exp,
     "the sign of gamma": torch.neg,
 }
+CLOSER = 4  # times as close as the truth
 BLOCK = 65535  # the most blocks a CUDA grid has in its second and third dimension
 GLIBC = POISON ^ 1  # what the C library fills memory with
 
@@ -45,35 +47,55 @@ def title(part: str) -> str:
 def name(session: Session, case: Case, part: Part, values: Tensor, bad: Tensor) -> str:
     """The mistake that gives `values` in place of the truth, or how large the error is."""
     head = title(part.name)
-    for found in (_whole(part, values, bad, head), _first(session, case, part, values)):
+    for found in (_overflow(session, case, part, values, bad), _whole(part, values, bad, head), _first(session, case, part, values, bad)):
         if found:
             return found if found.startswith(head) else f"{head}: {found}"
     return f"{head}: {_size(part, values, bad)}"
 
 
-def _first(session: Session, case: Case, part: Part, values: Tensor) -> str | None:
+def _first(session: Session, case: Case, part: Part, values: Tensor, bad: Tensor) -> str | None:
     for what, predicted in candidates(session, case, part):
-        if explains(values, predicted, part):
+        if explains(values, predicted, part, bad):
             return what
     return None
 
 
-def explains(values: Tensor, predicted: Tensor, part: Part) -> bool:
-    """Whether a mistake's values are those returned."""
+def explains(values: Tensor, predicted: Tensor, part: Part, bad: Tensor) -> bool:
+    """Whether a mistake's values are those returned, and, where these are wrong, far closer to them than the truth."""
     if predicted.shape != values.shape:
         return False
     from numerics.conformance.judge import bound
 
     relative = roundings(8 * (values.shape[-1] + 64), FORMATS["fp32"]) + 2 * _roundoff(part.fmt)
     _, allowed = bound(part.exact, part.fmt)
-    slack = 4 * allowed.nan_to_num(posinf=0.0) + relative * predicted.abs() + 2 * part.fmt.underflow
+    true = part.exact.value.abs()
+    shrunk = torch.where(true > 0, (predicted.abs() / true).clamp(max=1), torch.ones_like(true)).nan_to_num(nan=1.0)
+    slack = 4 * allowed.nan_to_num(posinf=0.0) * shrunk + relative * predicted.abs() + 2 * part.fmt.underflow
     same = (values - predicted).abs() <= slack
     same |= values.isnan() & predicted.isnan()
-    return bool((same | (values == predicted.to(part.fmt.dtype).double())).all())
+    same |= values == predicted.to(part.fmt.dtype).double()
+    missed, off = (values - predicted).abs(), (values - part.exact.value).abs()
+    closer = ~(missed * CLOSER > off) | (missed == 0)
+    return bool((same & (closer | ~bad)).all())
 
 
 def _roundoff(fmt: Format) -> float:
     return fmt.unit_roundoff if fmt != fmt.accumulation else 0.0
+
+
+def _overflow(session: Session, case: Case, part: Part, values: Tensor, bad: Tensor) -> str | None:
+    """Squares that leave the range of the dtype: zeros or NaN where entries are large, and nowhere else."""
+    if part.name != "output":
+        return None
+    size = case.rows.x.abs().amax(-1)
+    rows = bad.any(-1)
+    beyond = size.square() >= part.fmt.overflow
+    gone = (values[rows] == 0).all() or values[rows].isnan().any()
+    if not (beyond[rows].all() and gone):
+        return None
+    smaller = session.call(replace(case, x=case.x / 2.0 ** math.ceil(math.log2(float(size.max()))), g=None))
+    alive = smaller.outputs and smaller.outputs[0].values is not None and (smaller.outputs[0].values != 0).any()
+    return f"squares overflow in {part.fmt.name}" if alive else None
 
 
 def _whole(part: Part, values: Tensor, bad: Tensor, head: str) -> str | None:
@@ -110,19 +132,21 @@ def candidates(session: Session, case: Case, part: Part) -> Iterator[tuple[str, 
 
 def _outputs(session: Session, case: Case, rows: Rows) -> Iterator[tuple[str, Tensor]]:
     spec = case.spec
+    kept = float(torch.tensor(rows.eps, dtype=torch.float64).to(rows.narrow))
+    if case.fmt != case.fmt.accumulation:
+        yield f"eps swallowed: {rows.eps:g} is {kept:.4g} in {case.fmt.name}", spec.forward(replace(rows, eps=kept))
     yield "returns its input unchanged", rows.x
     for what, older in session.earlier(case):
         yield what, older.output.value
     if "gamma" in rows.parameters:
         for what, change in GAMMA.items():
             yield what, spec.forward(rows.with_parameter("gamma", change))
-        yield from _casts(case, rows)
-    for what, predicted in spec.scales(rows):
-        swallowed = what == "eps missing" and float(torch.tensor(rows.eps).to(rows.narrow)) == 0
-        yield (f"eps swallowed: {rows.eps:g} is 0 in {case.fmt.name}" if swallowed else what), predicted
+    yield from spec.scales(rows)
     read = _as_contiguous(case.x)
     if read is not None:
         yield "strided input read as if it were contiguous", case.changed(x=read).output.value
+    if "gamma" in rows.parameters:
+        yield from _casts(case, rows)
 
 
 def _casts(case: Case, rows: Rows) -> Iterator[tuple[str, Tensor]]:
@@ -218,9 +242,9 @@ def _size(part: Part, values: Tensor, bad: Tensor) -> str:
     error = (values - part.exact.value).abs()
     relative = float((error / part.exact.value.abs())[bad & (part.exact.value != 0)].nan_to_num(0.0).max())
     ratio = float((error / allowed)[bad].max())
-    for narrow in ("fp16", "bf16"):
-        u = FORMATS[narrow].unit_roundoff
-        low = u / 16 <= relative <= 8 * u
-        if low and part.fmt.unit_roundoff <= u:
-            return f"error {ratio:.3g} times the bound, as if something is rounded to {narrow} on the way"
+    half = part.fmt != part.fmt.accumulation
+    narrow = part.fmt if half else FORMATS["bf16"]
+    if FORMATS["fp16"].unit_roundoff / 16 <= relative <= 4 * narrow.unit_roundoff:
+        what = part.fmt.name if half else "half precision"
+        return f"error {ratio:.3g} times the bound, as if something is rounded to {what} on the way"
     return f"error {ratio:.3g} times the bound"

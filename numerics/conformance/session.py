@@ -24,6 +24,7 @@ from numerics.scenarios import generator
 
 DEFAULT_EPS = 1e-6  # of a target whose eps cannot be given
 WIDTH = 16  # channels of an ordinary case
+ORDER = ("fp32", "fp16", "bf16", "fp64")
 MOST_HANGS = 2
 KEPT, KEPT_CASES = 4096, 100  # entries of a case that is remembered, and how many are
 LOADING = 30.0  # seconds to import the target
@@ -141,7 +142,7 @@ class Session:
         """Finds out which dtypes the target accepts, and whether it takes (B, T, N) or (T, N) only."""
         for self.flat in (False, True):
             self.formats, self.refused = {}, {}
-            for name in self.options.dtypes or FORMATS:
+            for name in self.options.dtypes or ORDER:
                 case = data.draw(
                     self.random("detect"), self.spec, FORMATS[name], self.shape(2, 3, WIDTH), self.eps(0.125)
                 )

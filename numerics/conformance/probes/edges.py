@@ -89,6 +89,6 @@ def _policy(line: Line, case: Case, name: str, found: Found, row: int, value: fl
         line.fail(Fault(f"{name}: {value} in the input is hidden: the whole row is finite", case))
     if own.isnan().all():
         return "NaN in all of its row"
-    rest = torch.arange(WIDTH) != 5
-    zero = " and 0 in the rest" if (own[rest] == 0).all() else ""
-    return f"{own[5]} in its place{zero} of its row"
+    rest = own[torch.arange(WIDTH) != 5]
+    others = "0" if (rest == 0).all() else "NaN" if rest.isnan().all() else "finite" if rest.isfinite().all() else "mixed"
+    return f"{'NaN' if own[5].isnan() else float(own[5])} in its place, {others} elsewhere in its row"

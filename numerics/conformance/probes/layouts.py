@@ -72,7 +72,7 @@ def _all(line: Line, change: object, scalar: bool = False) -> str:
             (right if fault is None else faults).append((what, fault))
     if faults:
         _report(line, faults)
-    return f"{', '.join(dict.fromkeys(what for what, _ in right))}; {line.errors()}"
+    return f"{len({what for what, _ in right})} layouts, transposed, sliced and expanded; {line.errors()}"
 
 
 def _report(line: Line, faults: list[tuple[str, Fault]]) -> None:

@@ -10,7 +10,8 @@ What an implementation may do, and what the bounds allow for:
   reciprocal; it takes magnitudes by squares, by complex numbers or in polar form. `SPARE` roundings pay for that.
 - It rounds the output once, to the dtype of its input. The terms of the input gradient may be rounded to that dtype
   one by one before they are added: automatic differentiation does so where x is widened twice. A parameter's gradient
-  is rounded once, to the parameter's dtype.
+  is rounded once, to the parameter's dtype; where the channels of a phasor share one, the two contributions may be
+  rounded before they are added (as in the paper's listing, which repeats gamma for each channel).
 - Each operation may underflow, by at most half the smallest subnormal number of fp32.
 
 Counts are of the standard model, gamma_n = n u / (1 - n u) (see `numerics.rounding`).

@@ -114,7 +114,8 @@ class PhasorNorm(Spec):
         absolute = products.abs().sum((0, -1)).flatten()
         number = len(z) + z.shape[2] + 8
         lost = TINY * (g.abs() + 1).mul(1 + 1 / s).sum((0, -1)).flatten()
-        return Exact(value, *(count(number, fmt) * absolute + lost for fmt in (FORMATS["fp32"], FORMATS["fp64"])))
+        errors = [count(number, fmt) * absolute + lost for fmt in (FORMATS["fp32"], FORMATS["fp64"])]
+        return Exact(value, *errors, terms=products.sum(0).abs().sum(-1).flatten())
 
     def scales(self, rows: Rows) -> Iterator[tuple[str, Tensor]]:
         """eps in the wrong place, the wrong pairs, other means."""

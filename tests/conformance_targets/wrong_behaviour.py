@@ -1,0 +1,201 @@
+"""Implementations that remember, forget, cheat, break or hang."""
+
+import os
+import time
+
+import torch
+from right import Phasors
+from torch import nn
+
+
+class Stateful(Phasors):
+    """A running scale."""
+
+    def __init__(self, channels, eps=1e-6):
+        super().__init__(channels, eps)
+        self.running = None
+
+    def scale(self, z):
+        now = super().scale(z)
+        if self.running is None or self.running.shape != now.shape:
+            self.running = now.detach()
+        self.running = 0.9 * self.running + 0.1 * now.detach()
+        return now - now.detach() + self.running
+
+
+class FirstCalls(Phasors):
+    calls = 0
+
+    def forward(self, x):
+        self.calls += 1
+        return super().forward(x) if self.calls <= 20 else torch.zeros_like(x) * self.weight.sum()
+
+
+class CachedByPointer(Phasors):
+    def __init__(self, channels, eps=1e-6):
+        super().__init__(channels, eps)
+        self.cache = {}
+
+    def forward(self, x):
+        key = (x.data_ptr(), x.shape)
+        if key not in self.cache:
+            self.cache[key] = super().forward(x)
+        return self.cache[key]
+
+
+class Zeros(Phasors):
+    def forward(self, x):
+        return torch.zeros_like(x) * self.weight.sum()
+
+
+class Unwritten(nn.Module):
+    def __init__(self, channels, eps=1e-6):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(channels // 2))
+
+    def forward(self, x):
+        return torch.empty_like(x)
+
+
+class Grid(Phasors):
+    """One block a row, in a dimension of the grid that holds 65,535."""
+
+    def forward(self, x):
+        flat = x.reshape(-1, x.shape[-1])
+        out = torch.empty_like(flat)
+        out[:65535] = super().forward(flat[:65535])
+        return out.reshape(x.shape)
+
+
+class TampersWithTorch(nn.Module):
+    """Returns zeros, and makes everything look equal."""
+
+    def __init__(self, channels, eps=1e-6):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(channels // 2))
+        torch.allclose = torch.equal = lambda *arguments, **options: True
+        torch.isclose = torch.eq = lambda left, *arguments, **options: torch.ones_like(left, dtype=torch.bool)
+        torch.linalg.vector_norm = lambda x, **options: torch.zeros_like(x[..., :1])
+        torch.Tensor.abs = torch.Tensor.__sub__ = lambda self, *arguments: self.new_zeros(self.shape)
+        torch.Tensor.numpy = torch.Tensor.data_ptr = torch.Tensor.tolist = lambda self: None
+        torch.Tensor.shape = property(lambda self: (2, 3, 16))
+
+    def forward(self, x):
+        return torch.zeros(torch.Tensor.size(x), dtype=x.dtype)
+
+
+class Lying(torch.Tensor):
+    """A tensor that gives its address as another's."""
+
+    def data_ptr(self):
+        return 0
+
+
+class ReturnsSubclass(Phasors):
+    def forward(self, x):
+        return super().forward(x).as_subclass(Lying)
+
+
+class IgnoresStrides(Phasors):
+    def forward(self, x):
+        if not x.is_contiguous() and x.untyped_storage().nbytes() >= x.nbytes:
+            x = torch.as_strided(x, x.shape, torch.empty(x.shape).stride())
+        return super().forward(x)
+
+
+class NeedsContiguous(Phasors):
+    def forward(self, x):
+        return super().forward(x.view(x.shape[0], -1).view(x.shape))
+
+
+class InPlace(Phasors):
+    def forward(self, x):
+        found = super().forward(x)
+        x.data.copy_(found.detach())
+        return found
+
+
+class Noisy(Phasors):
+    def forward(self, x):
+        noise = torch.where(torch.rand(x.shape) < 0.5, 1.0, 1.0 + 2.0**-22)
+        return (super().forward(x.float()) * noise).to(x.dtype)
+
+
+class Raises(Phasors):
+    def forward(self, x):
+        raise RuntimeError("there is no kernel for this")
+
+
+class Exits(Phasors):
+    def forward(self, x):
+        os._exit(0)
+
+
+class Crashes(Phasors):
+    def forward(self, x):
+        os.kill(os.getpid(), 11)
+
+
+class Hangs(Phasors):
+    def forward(self, x):
+        while True:
+            time.sleep(1)
+
+
+class Prints(Phasors):
+    def forward(self, x):
+        print("normalizing", x.shape)
+        return super().forward(x)
+
+
+class Text(Phasors):
+    def forward(self, x):
+        return "normalized"
+
+
+class Pair(Phasors):
+    def forward(self, x):
+        found = super().forward(x)
+        return found, found
+
+
+class WrongShape(Phasors):
+    def forward(self, x):
+        return super().forward(x)[..., :1]
+
+
+class Devours(Phasors):
+    def forward(self, x):
+        kept = [torch.ones(2**28) for _ in range(64)]
+        return super().forward(x) + kept[0][0]
+
+
+class Interferes(Phasors):
+    """Writes garbage into every open descriptor, the channel to the parent among them."""
+
+    def forward(self, x):
+        for descriptor in range(3, 64):
+            try:
+                os.write(descriptor, b"\xff" * 64)
+            except OSError:
+                pass
+        return super().forward(x)
+
+
+class KillsItsParent(Phasors):
+    def forward(self, x):
+        os.kill(os.getppid(), 9)
+        return super().forward(x)
+
+
+class SetsDefaultDtype(Phasors):
+    def forward(self, x):
+        torch.set_default_dtype(torch.float64)
+        return super().forward(x)
+
+
+class WritesWeight(Phasors):
+    def forward(self, x):
+        found = super().forward(x)
+        self.weight.data.mul_(1.01)
+        return found
