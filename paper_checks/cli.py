@@ -1,4 +1,4 @@
-"""The command line: `paper-checks list | show | run | report | graph | analyze | check | sweep`.
+"""The command line: `paper-checks list | show | run | report | graph | analyze | check | conform | sweep`.
 
 Only typer is imported at start-up; torch, SymPy and rich are imported by the command that needs them.
 """
@@ -18,6 +18,7 @@ from paper_checks import (
     __version__,
     commands_analyze,
     commands_check,
+    commands_conform,
     commands_exhaustive,
     commands_inspect,
     commands_sweep,
@@ -53,6 +54,7 @@ Examples:
   paper-checks analyze --phi "r**(3/2)" --psi "m**(2/3)"
   paper-checks check --norm rmsnorm --gradient "gamma[i]*g[i]/S - x[i]/(N*S**3)*sum(k, gamma[k]*g[k]*x[k])"
   paper-checks sweep eq5 --trials 1000 --store sweep.db
+  paper-checks conform my_kernels.py:FastMRSNorm
 """
 
 app = typer.Typer(
@@ -244,6 +246,9 @@ app.command(
 )(commands_inspect.inspect)
 app.command("sweep", epilog=commands_sweep.EPILOG, short_help="Many random trials over a matrix of scenarios.")(
     commands_sweep.sweep
+)
+app.command("conform", epilog=commands_conform.EPILOG, short_help="Check an implementation: one line a property.")(
+    commands_conform.conform
 )
 
 

@@ -66,9 +66,7 @@ class Case:
 
     def changed(self, x: Tensor | None = None, g: Tensor | None = None, what: str | None = None) -> Case:
         """The same case with another input or upstream gradient."""
-        return replace(
-            self, x=self.x if x is None else x, g=self.g if g is None else g, what=what or self.what
-        )
+        return replace(self, x=self.x if x is None else x, g=self.g if g is None else g, what=what or self.what)
 
     def window(self, row: int, start: int, channels: int) -> Case:
         """The case of one row (flattened) and a range of channels alone."""

@@ -40,14 +40,19 @@ GLIBC = POISON ^ 1  # what the C library fills memory with
 
 
 def title(part: str) -> str:
-    """ "output" -> "forward", "gradient of gamma" -> "weight gradient"."""
+    """What a part is called: forward for the output, weight gradient for the gradient of gamma."""
     return {"output": "forward", "gradient of gamma": "weight gradient"}.get(part, part)
 
 
 def name(session: Session, case: Case, part: Part, values: Tensor, bad: Tensor) -> str:
     """The mistake that gives `values` in place of the truth, or how large the error is."""
     head = title(part.name)
-    for found in (_overflow(session, case, part, values, bad), _whole(part, values, bad, head), _first(session, case, part, values, bad)):
+    for found in (
+        _overflow(session, case, part, values, bad),
+        _at_zero(case, part, values, bad),
+        _whole(part, values, bad, head),
+        _first(session, case, part, values, bad),
+    ):
         if found:
             return found if found.startswith(head) else f"{head}: {found}"
     return f"{head}: {_size(part, values, bad)}"
@@ -74,9 +79,9 @@ def explains(values: Tensor, predicted: Tensor, part: Part, bad: Tensor) -> bool
     same = (values - predicted).abs() <= slack
     same |= values.isnan() & predicted.isnan()
     same |= values == predicted.to(part.fmt.dtype).double()
-    missed, off = (values - predicted).abs(), (values - part.exact.value).abs()
-    closer = ~(missed * CLOSER > off) | (missed == 0)
-    return bool((same & (closer | ~bad)).all())
+    missed, off = ((values - each).abs()[bad] / allowed[bad] for each in (predicted, part.exact.value))
+    closer = missed.nan_to_num(0.0).max() * CLOSER <= off.nan_to_num(math.inf).max()
+    return bool(same.all() and closer)
 
 
 def _roundoff(fmt: Format) -> float:
@@ -96,6 +101,14 @@ def _overflow(session: Session, case: Case, part: Part, values: Tensor, bad: Ten
     smaller = session.call(replace(case, x=case.x / 2.0 ** math.ceil(math.log2(float(size.max()))), g=None))
     alive = smaller.outputs and smaller.outputs[0].values is not None and (smaller.outputs[0].values != 0).any()
     return f"squares overflow in {part.fmt.name}" if alive else None
+
+
+def _at_zero(case: Case, part: Part, values: Tensor, bad: Tensor) -> str | None:
+    """NaN exactly where phasors are 0: the derivative of a root at 0."""
+    if part.name != "input gradient" or not case.spec.paired:
+        return None
+    zero = (case.rows.x.unflatten(-1, (-1, 2)) == 0).all(-1).repeat_interleave(2, dim=-1)
+    return "NaN where a phasor is 0" if zero.any() and (values.isnan() == bad).all() and (zero >= bad).all() else None
 
 
 def _whole(part: Part, values: Tensor, bad: Tensor, head: str) -> str | None:

@@ -24,6 +24,7 @@ from numerics.rounding import FORMATS, Format, rounded, settle_overflow
 
 OUTPUT, INPUT, PARAMETERS = "output", "input gradient", "parameter gradients"
 EVERYTHING = (OUTPUT, INPUT, PARAMETERS)
+ROWS_TRIED = 4  # alone, for a smaller case of a wrong parameter gradient
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,9 @@ def parts(case: Case, result: Result, wanted: tuple[str, ...], backward: bool) -
             yield Fault(f"weight gradient missing: no gradient of {roles[len(found)]}", case)
 
 
-def judge(session: Session, case: Case, result: Result, wanted: tuple[str, ...], worst: dict[str, float]) -> Fault | None:
+def judge(
+    session: Session, case: Case, result: Result, wanted: tuple[str, ...], worst: dict[str, float]
+) -> Fault | None:
     """The first fault of a result, None where there is none; `worst` collects the largest ratio of each format."""
     if result.failure:
         return Fault(f"it {result.failure}" if not result.failure.startswith("raises") else result.failure, case)
@@ -141,8 +144,9 @@ def judge_part(session: Session, case: Case, part: Part, worst: dict[str, float]
     says = f"{named}; got {got:.6g}, true {true:.6g} ({shown})"
     entry = {"part": part.name, "entry": [int(n) for n in place], "got": plain(got), "true": plain(true)}
     entry["bound"] = plain(after[place])
-    row, channel = (int(place[0]), int(place[1])) if ratio.dim() == 2 else (-1, -1)
-    return Fault(says, case, entry, row, channel)
+    if ratio.dim() == 2:
+        return Fault(says, case, entry, int(place[0]), int(place[1]))
+    return Fault(says, case, entry, channel=int(place[0]) * case.spec.roles[part.name.removeprefix("gradient of ")])
 
 
 def fp64_lost(case: Case, result: Result) -> bool:
@@ -154,26 +158,35 @@ def fp64_lost(case: Case, result: Result) -> bool:
 
 
 def shrink(session: Session, fault: Fault, wanted: tuple[str, ...]) -> Fault:
-    """A fault of the same kind in a smaller case, if there is one: the row alone, then fewer channels around the entry."""
+    """A fault of the same kind in a smaller case, if there is one: one row, then fewer channels around the entry."""
     case = fault.case
-    if fault.row < 0 or case is None or not case.x.is_contiguous():
+    if fault.entry is None or case is None or not case.x.is_contiguous():
         return fault
     if case.g is not None and not case.g.is_contiguous():
         return fault
-    width, start, row = case.channels, 0, fault.row
-    while True:
-        smaller = case.window(row, start, width)
-        found = judge(session, smaller, session.call(smaller), wanted, {})
-        if found is None or _head(found.says) != _head(fault.says):
-            return fault
-        fault, case, row = found, smaller, 0
-        half = session.spec.width(width // 2)
-        if width <= session.spec.width(1) or half >= width:
-            return fault
-        channel = max(fault.channel, 0)
-        start, width = (channel // half) * half, half
-        if start + width > case.channels:
-            start = case.channels - width
+    count = len(case.rows.x)
+    for row in (fault.row,) if fault.row >= 0 else range(min(count, ROWS_TRIED)):
+        found = _again(session, case.window(row, 0, case.channels), fault, wanted) if count > 1 else fault
+        if found is not None:
+            return _narrowed(session, found, wanted)
+    return fault
+
+
+def _narrowed(session: Session, fault: Fault, wanted: tuple[str, ...]) -> Fault:
+    case, least = fault.case, session.spec.width(1)
+    while (half := session.spec.width(case.channels // 2)) < case.channels and case.channels > least:
+        start = min(max(fault.channel, 0) // half * half, case.channels - half)
+        found = _again(session, case.window(0, start, half), fault, wanted)
+        if found is None:
+            break
+        fault, case = found, found.case
+    return fault
+
+
+def _again(session: Session, case: Case, fault: Fault, wanted: tuple[str, ...]) -> Fault | None:
+    """The fault of a smaller case, where it is of the same kind and there is one."""
+    found = judge(session, case, session.call(case), wanted, {})
+    return found if found is not None and found.entry is not None and _head(found.says) == _head(fault.says) else None
 
 
 def _head(says: str) -> str:

@@ -7,6 +7,7 @@ length; nothing a child sends is executed or unpickled.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import functools
 import json
 import os
@@ -22,8 +23,10 @@ from typing import Any
 
 LONGEST = 2**20  # bytes of an answer
 SHARED = 2**27  # bytes of shared memory
-MEMORY = 2**33  # bytes of address space of a child, 0.6 * 2**30 of which torch takes
-START = "import sys; sys.path[:] = sys.argv[2:]; from numerics.conformance import zygote; zygote.serve(int(sys.argv[1]))"
+MEMORY = 2**32  # bytes of address space of a child; torch takes 0.6 * 2**30 of them
+START = (
+    "import sys; sys.path[:] = sys.argv[2:]; from numerics.conformance import zygote; zygote.serve(int(sys.argv[1]))"
+)
 
 
 class Failure(Exception):
@@ -162,10 +165,8 @@ class Child:
             if _state(self.pid) == "Z":
                 break
             time.sleep(0.005)
-        try:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)
-        except (ProcessLookupError, PermissionError):
-            pass
         try:
             return _ask_zygote({"op": "reap", "pid": self.pid}, [])
         except OSError:

@@ -160,18 +160,18 @@ class Session:
     def _ask(self, request: dict, seconds: float) -> dict:
         seconds = min(seconds, self.deadline - time.monotonic())
         if seconds <= 0:
-            self.stopped = f"the time limit of {self.options.time_limit:g} s is used up"
-            raise Failure(f"was not called: {self.stopped}")
+            self.stopped = f"was not called any more: the time limit of {self.options.time_limit:g} s is used up"
+            raise Failure(self.stopped)
         try:
             return self.child.ask(request, seconds)
         except Hung:
             self.hangs += 1
             if self.hangs >= MOST_HANGS:
-                self.stopped = f"{self.hangs} calls before this did not return"
+                self.stopped = f"did not return within {seconds:.0f} s in {self.hangs} calls, after which none was made"
             raise
 
     def instance(self, case: Case, serial: int = 0, compiled: bool = False) -> str:
-        """The key of the instance for a case; it is made if need be. Raises Failure, or ValueError with what it raised."""
+        """The key of the instance for a case, made if need be; raises Failure, or ValueError with what it raised."""
         if self.child is None or self.child.ended:
             answer = self._start()
             if "raised" in answer:
@@ -205,7 +205,7 @@ class Session:
         """Calls the target; never raises for what the target does."""
         self.advance()
         if self.stopped:
-            return Result(failure=f"was not called: {self.stopped}")
+            return Result(failure=self.stopped)
         self.calls += 1
         if case.x.numel() < KEPT:
             self.past = [*self.past[-KEPT_CASES:], case]
@@ -265,7 +265,9 @@ class Session:
     def _read(self, case: Case, answer: dict, places: list, kept: list, given: list) -> Result:
         try:
             outputs, gradients, after = answer["outputs"], answer["gradients"], answer["after"]
-            found = [self.memory.found(each, place) for each, place in zip([*outputs, *gradients], places, strict=False)]
+            found = [
+                self.memory.found(each, place) for each, place in zip([*outputs, *gradients], places, strict=False)
+            ]
             kept_values = [self.memory.found(each, place) for each, place in zip(after, kept, strict=False)]
             count = (int(answer["count"][0]), int(answer["count"][1]))
             split = len(outputs)

@@ -8,15 +8,19 @@ from pathlib import Path
 from typing import Any
 
 FORM = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
-ACCEPTED = "package.module:Name or path/to/file.py:Name of a module class, a factory or a function"
+PLACE = "package.module:Name or path/to/file.py:Name"
+LAYER = "of a module class, a factory or a function"
+FUNCTION = "of a function f(x, weight, dy, eps)"
 
 
 class LoadError(Exception):
-    """A target that cannot be loaded: the argument, what was given, and why."""
+    """A target that cannot be loaded: the argument, what was given, and what is accepted, with the reason."""
 
-    def __init__(self, argument: str, given: object, why: str) -> None:
-        super().__init__(f"{argument}: got {given!r}: {why}")
-        self.argument, self.given, self.why = argument, given, why
+    def __init__(self, argument: str, given: object, why: str = "") -> None:
+        what = FUNCTION if argument == "--backward" else LAYER
+        self.argument, self.given = argument, given
+        self.accepted = f"{PLACE} {what}{why and f' ({why})'}"
+        super().__init__(f"{argument}: got {given!r}, accepts {self.accepted}")
 
 
 @dataclass(frozen=True)
@@ -35,14 +39,14 @@ class Target:
     def check(self) -> None:
         """Raises LoadError where a name does not have the form that is accepted, or its file is not there."""
         if self.forward is None and self.backward is None:
-            raise LoadError("TARGET", self.forward, ACCEPTED)
+            raise LoadError("TARGET", self.forward)
         for argument, given in (("TARGET", self.forward), ("--backward", self.backward)):
             if given is None:
                 continue
             place, _, name = given.rpartition(":")
             if not place or not FORM.fullmatch(name):
-                raise LoadError(argument, given, ACCEPTED)
+                raise LoadError(argument, given)
             if place.endswith(".py") and not Path(place).is_file():
-                raise LoadError(argument, given, f"{ACCEPTED} (there is no file {place})")
+                raise LoadError(argument, given, f"there is no file {place}")
             if not place.endswith(".py") and not FORM.fullmatch(place):
-                raise LoadError(argument, given, ACCEPTED)
+                raise LoadError(argument, given)

@@ -1,4 +1,4 @@
-"""The module of the MRSNorm paper's appendix C, as it is typed in from the PDF: same names, same operations in order."""
+"""The module of the MRSNorm paper's appendix C, as a reader types it in: its names, its operations in its order."""
 
 import torch
 from torch import nn

@@ -1,5 +1,6 @@
 """Implementations that remember, forget, cheat, break or hang."""
 
+import contextlib
 import os
 import time
 
@@ -166,8 +167,7 @@ class WrongShape(Phasors):
 
 class Devours(Phasors):
     def forward(self, x):
-        kept = [torch.ones(2**28) for _ in range(64)]
-        return super().forward(x) + kept[0][0]
+        return super().forward(x) + torch.empty(2**36)[0]
 
 
 class Interferes(Phasors):
@@ -175,10 +175,8 @@ class Interferes(Phasors):
 
     def forward(self, x):
         for descriptor in range(3, 64):
-            try:
+            with contextlib.suppress(OSError):
                 os.write(descriptor, b"\xff" * 64)
-            except OSError:
-                pass
         return super().forward(x)
 
 

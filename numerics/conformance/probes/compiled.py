@@ -30,5 +30,3 @@ def compiled(line: Line) -> str:
             if fault is not None:
                 line.fail(fault, "compiled: ")
     return f"compiled and eager are both right; {line.errors()}"
-
-

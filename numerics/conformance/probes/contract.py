@@ -31,8 +31,9 @@ def dtype_shape(line: Line) -> str:
     for lead in LEADS:
         case = _case(line, line.first, (*lead, WIDTH))
         result = session.call(case)
-        if result.failure.startswith("raises"):
-            notes.append(f"shape {(*lead, WIDTH)} {result.failure}")
+        said = result.failure or result.gradient_failure
+        if said.startswith("raises"):
+            notes.append(f"input of shape {(*lead, WIDTH)} {said}")
         else:
             _right(line, case, result, line.first)
     return "; ".join([", ".join(session.formats), *notes])

@@ -90,5 +90,7 @@ def _policy(line: Line, case: Case, name: str, found: Found, row: int, value: fl
     if own.isnan().all():
         return "NaN in all of its row"
     rest = own[torch.arange(WIDTH) != 5]
-    others = "0" if (rest == 0).all() else "NaN" if rest.isnan().all() else "finite" if rest.isfinite().all() else "mixed"
+    others = (
+        "0" if (rest == 0).all() else "NaN" if rest.isnan().all() else "finite" if rest.isfinite().all() else "mixed"
+    )
     return f"{'NaN' if own[5].isnan() else float(own[5])} in its place, {others} elsewhere in its row"

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from torch import Generator, Tensor
 
 from numerics.conformance import data
-from numerics.conformance.case import Case
 from numerics.conformance.judge import EVERYTHING, Fault, judge
 from numerics.conformance.probes.line import Line
 from numerics.conformance.session import WIDTH
@@ -54,7 +53,9 @@ def layout_input(line: Line) -> str:
 
 def layout_gradient(line: Line) -> str:
     """Upstream gradients of each layout; that of a sum is one number expanded."""
-    return _all(line, lambda case, g, what: case.changed(g=_kept(g, case.x), what=f"upstream gradient {what}"), scalar=True)
+    return _all(
+        line, lambda case, g, what: case.changed(g=_kept(g, case.x), what=f"upstream gradient {what}"), scalar=True
+    )
 
 
 def _all(line: Line, change: object, scalar: bool = False) -> str:
@@ -80,5 +81,3 @@ def _report(line: Line, faults: list[tuple[str, Fault]]) -> None:
     others = [each for each in dict.fromkeys(name for name, _ in faults) if each != what]
     also = f"; also {', '.join(others)}" if others else ""
     line.fail(Fault(f"{what}: {fault.says}{also}", fault.case, fault.entry, fault.row, fault.channel))
-
-

@@ -36,7 +36,9 @@ def fp16_range(line: Line) -> str:
         x = _level(rng, case.x.shape, low, size).to(fmt.dtype)
         line.check(case.changed(x=x, g=case.g * 64, what=f"entries of up to {size}"), hint=f"entries of {size}: ")
         alone = torch.where(torch.arange(WIDTH) == 3, x, case.x)
-        line.check(case.changed(x=alone, what=f"normal, one entry a row of up to {size}"), hint=f"one entry of {size}: ")
+        line.check(
+            case.changed(x=alone, what=f"normal, one entry a row of up to {size}"), hint=f"one entry of {size}: "
+        )
     return f"300 and 60,000 are right; {line.errors()}"
 
 
@@ -51,7 +53,9 @@ def bf16_range(line: Line) -> str:
     if line.session.target.forward is not None:
         for size in (FAR, 1 / FAR):
             case = replace(_case(line, fmt, size), g=None)
-            line.check(case.changed(x=(case.x.double() * size).to(fmt.dtype), what=f"normal times {size:.3g}"), (OUTPUT,))
+            line.check(
+                case.changed(x=(case.x.double() * size).to(fmt.dtype), what=f"normal times {size:.3g}"), (OUTPUT,)
+            )
         case = replace(_case(line, fmt, BEYOND), g=None)
         case = case.changed(x=(case.x.double() * BEYOND).to(fmt.dtype))
         right = judge(line.session, case, line.session.call(case), (OUTPUT,), {}) is None

@@ -32,6 +32,7 @@ def rows(line: Line) -> str:
         for fmt in line.formats if count < 100 or not session.options.quick else (line.first,):
             rng = session.random(line.name, fmt.name, count)
             case = data.draw(rng, session.spec, fmt, session.shape(1, count, width), session.eps(1e-6))
+            case = data.last_row_counts(case) if count > 1000 else case
             result = line.check(case, hint=f"{count:,} rows: ")
             if count == 0:
                 for each in (*result.outputs, *result.gradients[: session.spec.inputs]):

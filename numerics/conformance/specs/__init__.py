@@ -17,7 +17,9 @@ def find(name: str, groups: int = GROUPS) -> Spec:
     """The specification of a name; KeyError where there is none."""
     made = {
         "mrsnorm": PhasorNorm(),
-        "group-mrsnorm": PhasorNorm("group-mrsnorm", groups=groups, formula="gamma_i z_i / (mean |z_k| of the group + eps)"),
+        "group-mrsnorm": PhasorNorm(
+            "group-mrsnorm", groups=groups, formula="gamma_i z_i / (mean |z_k| of the group + eps)"
+        ),
         "rmsnorm": ChannelNorm(),
         "layernorm": LayerNorm(),
         "ma-rmsnorm": ChannelNorm(

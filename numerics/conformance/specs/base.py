@@ -5,7 +5,7 @@ are evaluated in fp64, whose own error is below 2^-28 of any bound.
 
 What an implementation may do, and what the bounds allow for:
 - It computes in fp32 at least, whatever the dtype of its input: fp16 and bf16 are to be widened first, fp64 may be
-  narrowed (the paper's listing does so). One that accumulates in fp16 or bf16, or that rounds S to them, is not allowed.
+  narrowed (the paper's listing does so). One that accumulates in fp16 or bf16, or rounds S to them, is not allowed.
 - It sums in any order, by any tree, so that a sum of n terms counts n - 1 roundings; it divides, or multiplies by a
   reciprocal; it takes magnitudes by squares, by complex numbers or in polar form. `SPARE` roundings pay for that.
 - It rounds the output once, to the dtype of its input. The terms of the input gradient may be rounded to that dtype

@@ -96,12 +96,15 @@ class LayerNorm(Spec):
         yield "eps missing", gamma * centred / variance.sqrt() + beta
         yield "eps outside the root", gamma * centred / (variance.sqrt() + eps) + beta
         yield "eps clamped: the larger of the variance and eps", gamma * centred / variance.clamp_min(eps).sqrt() + beta
-        yield "the mean is not subtracted", gamma * rows.x / (rows.x.square().mean(-1, keepdim=True) + eps).sqrt() + beta
+        yield (
+            "the mean is not subtracted",
+            gamma * rows.x / (rows.x.square().mean(-1, keepdim=True) + eps).sqrt() + beta,
+        )
         if n > 1:
             yield "variance with N - 1", gamma * centred / (variance * n / (n - 1) + eps).sqrt() + beta
         yield "beta missing", self.forward(rows) - beta
-        pooled = zip(_pooled(rows.x.mean(-1, keepdim=True), rows), _pooled(rows.x.square().mean(-1, keepdim=True), rows))
-        for (what, mean), (_, square) in pooled:
+        means, squares = (_pooled(each.mean(-1, keepdim=True), rows) for each in (rows.x, rows.x.square()))
+        for (what, mean), (_, square) in zip(means, squares, strict=True):
             yield what, gamma * (rows.x - mean) / (square - mean.square() + eps).clamp_min(0).sqrt() + beta
 
     def gradient_mistakes(self, rows: Rows) -> Iterator[tuple[str, Tensor]]:

@@ -108,13 +108,17 @@ class ChannelNorm(Spec):
         mean = squares.mean(-1, keepdim=True)
         yield "eps missing", self._over(rows, mean.sqrt())
         yield "eps outside the root", self._over(rows, mean.sqrt() + eps)
-        yield "eps clamped: the larger of the mean square and eps, not their sum", self._over(rows, mean.clamp_min(eps).sqrt())
+        yield (
+            "eps clamped: the larger of the mean square and eps, not their sum",
+            self._over(rows, mean.clamp_min(eps).sqrt()),
+        )
         yield "eps clamped: the larger of S and eps", self._over(rows, mean.sqrt().clamp_min(eps))
         yield "eps squared", self._over(rows, (mean + eps * eps).sqrt())
         yield "sum in place of the mean", self._over(rows, (squares.sum(-1, keepdim=True) + eps).sqrt())
         yield "the mean is subtracted first, as LayerNorm does", self._over(*self._centred(rows))
-        yield "mean of |x| in place of the root of the mean square", self._over(
-            rows, rows.x.abs().mean(-1, keepdim=True) + eps
+        yield (
+            "mean of |x| in place of the root of the mean square",
+            self._over(rows, rows.x.abs().mean(-1, keepdim=True) + eps),
         )
         if rows.channels % 2 == 0:
             r = torch.linalg.vector_norm(rows.x.unflatten(-1, (-1, 2)), dim=-1)

@@ -90,7 +90,9 @@ class PhasorNorm(Spec):
         value = (gamma * g - u * omega) / s
         direct = (gamma * g / s).abs()
         absolute = u.abs() * products.abs().sum((-1, -2), keepdim=True) / per_group / s
-        mean_lost = ((gamma * g).abs().mean((-1, -2), keepdim=True) + (z / s).abs().mean((-1, -2), keepdim=True) + 2) * 4
+        mean_lost = (
+            (gamma * g).abs().mean((-1, -2), keepdim=True) + (z / s).abs().mean((-1, -2), keepdim=True) + 2
+        ) * 4
         lost = TINY * mean_lost * (1 + 1 / s).square()
         errors = [
             count(per_group + 7, fmt) * direct + count(2 * per_group + 2 * per_group + 16, fmt) * absolute + lost
@@ -126,7 +128,10 @@ class PhasorNorm(Spec):
         yield "eps inside the root", self._over(rows, (squares + eps).sqrt().mean(-2, keepdim=True))
         yield "eps clamped: the larger of S and eps, not their sum", self._over(rows, mean.clamp_min(eps))
         yield "eps under a root: sqrt(eps) added", self._over(rows, mean + eps**0.5)
-        yield "S of Eq. 11: the root of the mean square", self._over(rows, (squares.mean(-2, keepdim=True) + eps).sqrt())
+        yield (
+            "S of Eq. 11: the root of the mean square",
+            self._over(rows, (squares.mean(-2, keepdim=True) + eps).sqrt()),
+        )
         yield (
             "RMSNorm's scale, over channels",
             self._over(rows, (squares.mean(-2, keepdim=True) / 2 + eps).sqrt()),
