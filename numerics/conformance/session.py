@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import torch
 from torch import Tensor
 
-from numerics.conformance import data
+from numerics.conformance import data, passing
 from numerics.conformance.case import Case
 from numerics.conformance.memory import Found, Memory
 from numerics.conformance.process import Child, Failure, Hung
@@ -133,10 +133,15 @@ class Session:
         alike = [each for each in self.past if each is not case and each.x.shape == case.x.shape]
         return [("the result of an earlier call: something is cached", each) for each in reversed(alike)]
 
-    def close(self) -> None:
-        """Ends the child."""
+    def restart(self) -> None:
+        """Ends the child; the next call starts another."""
         if self.child is not None:
             self.child.end()
+
+    def close(self) -> None:
+        """Ends the child and gives the memory back."""
+        self.restart()
+        self.memory.file.close()
 
     def detect(self) -> None:
         """Finds out which dtypes the target accepts, and whether it takes (B, T, N) or (T, N) only."""
@@ -211,7 +216,7 @@ class Session:
             self.past = [*self.past[-KEPT_CASES:], case]
         try:
             key = self.instance(case, serial, compiled)
-            given = _assigned(case, self.shapes[key.removesuffix(" compiled")], self.kind)
+            given = passing.assigned(case, self.shapes[key.removesuffix(" compiled")], self.kind)
             flags = {
                 "op": "call",
                 "key": key,
@@ -230,8 +235,8 @@ class Session:
     def _called(
         self, case: Case, given: list[tuple[str | None, Tensor]], flags: dict, elsewhere: bool, seconds: float
     ) -> Result:
-        memory, inputs = self.memory, _both(case.x, self.spec)
-        upstream = [] if case.g is None else _both(case.g, self.spec)
+        memory, inputs = self.memory, passing.both(case.x, self.spec)
+        upstream = [] if case.g is None else passing.both(case.g, self.spec)
         memory.begin(ELSEWHERE if elsewhere else 0)
         laid = [[(each, memory.put(each)) for each in part] for part in (inputs, upstream)]
         passed = [(name, each, memory.put(each)) for name, each in given]
@@ -277,55 +282,6 @@ class Session:
         for (name, values), now in zip(given, kept_values, strict=False):
             if now.values is None or not torch.equal(now.values.reshape(-1), values.double().reshape(-1)):
                 self.impure.append((f"the parameter {name or 'passed to it'} is modified in place", case))
-        found = _unflipped(found, split, case, self.spec)
+        found = passing.unflipped(found, split, case, self.spec)
         failed = f"raises {raised}" if raised else ""
         return Result("", tuple(found[:split]), tuple(found[split:]), count, failed)
-
-
-def _both(x: Tensor, spec: Spec) -> list[Tensor]:
-    """The input, and where the layer takes two, a second one: the rows in reverse, or again where strides matter."""
-    if spec.inputs == 1:
-        return [x]
-    return [x, x.flip(0) if x.is_contiguous() else x]
-
-
-def _unflipped(found: list[Found], split: int, case: Case, spec: Spec) -> list[Found]:
-    """Results of the second input in the order of the first."""
-    if spec.inputs == 2:
-        for position, x in ((1, case.x), (split + 1, case.g)):
-            in_reach = position < len(found) and x is not None
-            if in_reach and found[position].values is not None and x.is_contiguous() and found[position].shape:
-                each = found[position]
-                found[position] = Found(each.dtype, each.shape, each.values.flip(0), each.wrong, each.bits)
-    return found
-
-
-def _assigned(case: Case, shapes: list, kind: str) -> list[tuple[str | None, Tensor]]:
-    """(name, values) for each parameter of the specification that the target has; a function gets them as arguments.
-
-    A parameter with an entry a channel, where there should be one a phasor, gets each entry twice.
-    """
-    if kind != "constructor":
-        return [(None, each) for each in case.parameters.values()]
-    free, found = [(str(name), tuple(shape)) for name, shape in shapes], []
-    for role, values in case.parameters.items():
-        chosen = next((each for each in free if each[0].rpartition(".")[2] in NAMES[role]), free[0] if free else None)
-        if chosen is None:
-            continue
-        free.remove(chosen)
-        count = 1
-        for size in chosen[1]:
-            count *= size
-        if count == 2 * len(values):
-            values = values.repeat_interleave(2)
-        elif count != len(values):
-            continue
-        found.append((chosen[0], values.reshape(chosen[1])))
-    return found
-
-
-NAMES = {
-    "gamma": ("weight", "gamma", "g", "scale"),
-    "W": ("magnitude", "W", "w"),
-    "beta": ("bias", "beta", "b"),
-}

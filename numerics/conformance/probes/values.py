@@ -86,7 +86,7 @@ def _checked(line: Line, case: Case, calls: int, wanted: tuple[str, ...], **flag
         session = line.session
         if session.stopped:
             raise
-        session.close()
+        session.restart()
         if judge(session, case, session.call(case, **flags), wanted, {}) is None:
             says = f"right in a fresh process, wrong after {calls + 1} calls of an instance: {failed.fault.says}"
             raise Failed(Fault(says, case, failed.fault.entry)) from None
