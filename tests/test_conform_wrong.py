@@ -64,6 +64,8 @@ BEHAVIOUR = [
     ("Stateful", "forward", "right in a fresh process, wrong after"),
     ("FirstCalls", "forward", "right in a fresh process, wrong after 20 calls of an instance: forward: returns zeros"),
     ("CachedByPointer", "forward", "the result of an earlier call: something is cached"),
+    ("OneBuffer", "forward", "another call before the output is read: forward"),
+    ("SavesOnTheModule", "input-gradient", "another forward pass before the backward pass: input gradient"),
     ("Zeros", "forward", "forward: returns zeros"),
     ("Unwritten", "forward", "forward: memory left unwritten"),
     ("Grid", "rows", "65,537 rows: forward: rows past 65,535 untouched"),

@@ -153,6 +153,8 @@ class Served:
         if called is not None:
             with (_enable if request["grad"] else _inference if request["inference"] else _no_grad)():
                 outputs = called(*inputs, *passed)
+                if request["between"]:
+                    called(*[memory.tensor(each) for each in request["between"]], *passed)
             outputs = list(outputs) if isinstance(outputs, tuple | list) else [outputs]
         if upstream and self.backward is not None:
             with _no_grad():

@@ -1,7 +1,8 @@
 """In the child: from "package.module:Name" or "path/to/file.py:Name" to something that can be called.
 
-A class or a factory is called with the number of channels and `eps` (or with --kwargs, placeholders filled in) and
-returns what is checked; a function is called as f(x, weight, eps), with further parameters before eps.
+A class or a factory is called with the number of channels and `eps`, and with --kwargs; if these name "{channels}" or
+"{pairs}", with them alone. What it returns is checked. A function is called as f(x, weight, eps), with further
+parameters before eps.
 """
 
 from __future__ import annotations
@@ -16,7 +17,20 @@ from typing import Any
 
 import torch
 
-INPUT_NAMES = {"x", "input", "inputs", "hidden_states", "hidden", "h", "z", "q", "query", "tensor", "activations"}
+INPUT_NAMES = {
+    "x",
+    "input",
+    "inputs",
+    "hidden_states",
+    "hidden",
+    "h",
+    "z",
+    "q",
+    "query",
+    "queries",
+    "tensor",
+    "activations",
+}
 PLACEHOLDERS = ("channels", "pairs", "eps", "groups")
 WIDTH = 16  # channels of the instance that shows whether the target can be used at all
 
@@ -83,7 +97,8 @@ class Loaded:
         given = fill(self.kwargs or {}, values)
         if self.takes_eps and "{eps}" not in str(self.kwargs):
             given = {"eps": eps, **given}
-        made = self.target(**given) if self.kwargs is not None else self.target(channels, **given)
+        named = any(f"{{{name}}}" in str(self.kwargs) for name in ("channels", "pairs"))
+        made = self.target(**given) if named else self.target(channels, **given)
         if not callable(made) or isinstance(made, torch.Tensor):
             raise TypeError(f"it returned {type(made).__name__}: not something that can be called")
         return made.to(device=device, dtype=dtype) if isinstance(made, torch.nn.Module) else made

@@ -206,8 +206,12 @@ class Session:
         grad: bool | None = None,
         inference: bool = False,
         compiled: bool = False,
+        between: Tensor | None = None,
     ) -> Result:
-        """Calls the target; never raises for what the target does."""
+        """Calls the target; never raises for what the target does.
+
+        `between` is another input, on which it is called before its output is read and before the backward pass.
+        """
         self.advance()
         if self.stopped:
             return Result(failure=self.stopped)
@@ -226,18 +230,18 @@ class Session:
                 "inference": inference,
                 "same_object": same_object,
             }
-            return self._called(case, given, flags, elsewhere, COMPILING if compiled else self.options.call_limit)
+            self.memory.begin(ELSEWHERE if elsewhere else 0)
+            return self._called(case, given, flags, between, COMPILING if compiled else self.options.call_limit)
         except Failure as failure:
             return Result(failure=str(failure))
         except ValueError as raised:
             return Result(failure=f"raises {raised}")
 
     def _called(
-        self, case: Case, given: list[tuple[str | None, Tensor]], flags: dict, elsewhere: bool, seconds: float
+        self, case: Case, given: list[tuple[str | None, Tensor]], flags: dict, between: Tensor | None, seconds: float
     ) -> Result:
         memory, inputs = self.memory, passing.both(case.x, self.spec)
         upstream = [] if case.g is None else passing.both(case.g, self.spec)
-        memory.begin(ELSEWHERE if elsewhere else 0)
         laid = [[(each, memory.put(each)) for each in part] for part in (inputs, upstream)]
         passed = [(name, each, memory.put(each)) for name, each in given]
         size = case.x.numel() * 8 + 64
@@ -251,6 +255,7 @@ class Session:
             "inputs": [layout for _, layout in laid[0]],
             "upstream": [layout for _, layout in laid[1]],
             "parameters": [{"name": name, "layout": layout} for name, _, layout in passed],
+            "between": [] if between is None else [memory.put(each) for each in passing.both(between, self.spec)],
             "places": places,
             "kept": kept,
             "poison": sorted({case.x.numel() * width for width in (2, 4, 8)}),

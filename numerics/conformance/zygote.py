@@ -7,6 +7,7 @@ socket, of the shared memory, and of the files that take its standard output and
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import socket
@@ -14,11 +15,13 @@ import socket
 from numerics.conformance import child
 
 DESCRIPTORS = 4
+NEEDED = "torch.fx.experimental.symbolic_shapes"  # a backward pass imports it: slow, and the same for every child
 LONGEST = 65536  # bytes of a request
 
 
 def serve(descriptor: int) -> None:
     """Answers "fork" and "reap" until the parent closes its end, or dies."""
+    importlib.import_module(NEEDED)
     with socket.socket(fileno=descriptor) as parent:
         while True:
             message, descriptors, _, _ = socket.recv_fds(parent, LONGEST, DESCRIPTORS)

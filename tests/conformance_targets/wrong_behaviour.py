@@ -5,7 +5,7 @@ import os
 import time
 
 import torch
-from right import Phasors
+from right import Phasors, by_hand
 from torch import nn
 
 
@@ -42,6 +42,42 @@ class CachedByPointer(Phasors):
         if key not in self.cache:
             self.cache[key] = super().forward(x)
         return self.cache[key]
+
+
+class OneBuffer(Phasors):
+    """All calls write to the same memory."""
+
+    def __init__(self, channels, eps=1e-6):
+        super().__init__(channels, eps)
+        self.buffers = {}
+
+    def forward(self, x):
+        if torch.is_grad_enabled():
+            return super().forward(x)
+        found = super().forward(x)
+        return self.buffers.setdefault((x.shape, x.dtype), torch.empty_like(found)).copy_(found)
+
+
+class _Saved(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, weight, module):
+        module.saved = x, weight
+        ctx.module = module
+        return module.plain(x)
+
+    @staticmethod
+    def backward(ctx, dy):
+        return *by_hand(*ctx.module.saved, dy, ctx.module.eps), None
+
+
+class SavesOnTheModule(Phasors):
+    """What the backward pass needs is kept where the next forward pass overwrites it."""
+
+    def plain(self, x):
+        return super().forward(x)
+
+    def forward(self, x):
+        return _Saved.apply(x, self.weight, self)
 
 
 class Zeros(Phasors):

@@ -77,5 +77,5 @@ class Line:
 
     def errors(self) -> str:
         """The largest errors over their bounds, in words."""
-        found = ", ".join(f"{name} {ratio:.2f}" for name, ratio in self.worst.items())
+        found = ", ".join(f"{name} {ratio:.2g}" for name, ratio in self.worst.items())
         return f"largest error over bound: {found}" if found else ""

@@ -32,15 +32,21 @@ def forward(line: Line) -> str:
         for number in range(3):
             again = _case(line, fmt, data.gaussian, number, LARGE_EPS, False)
             line.check(again, same_object=True, hint="a tensor overwritten with new values: ")
+        another = _case(line, fmt, data.gaussian, 1, LARGE_EPS, False)
+        line.check(first, between=another.x, hint="another call before the output is read: ")
         narrow += [] if wide else [fmt.name]
     return line.errors() + (f"; {', '.join(narrow)} is computed in fp32" if narrow else "")
 
 
 def input_gradient(line: Line) -> str:
     """The same for the input gradient, with upstream gradients that differ in every entry, and random parameters."""
+    session = line.session
     for fmt in line.formats:
         for case, calls in _series(line, fmt, data.BACKWARD, backward=True):
             _checked(line, case, calls, (INPUT,))
+        if session.target.forward is not None and session.target.backward is None:
+            case, another = (_case(line, fmt, data.gaussian, number, LARGE_EPS, True) for number in range(2))
+            line.check(case, (INPUT,), between=another.x, hint="another forward pass before the backward pass: ")
     return line.errors()
 
 
