@@ -70,7 +70,7 @@ class Loaded:
     def __init__(self, target: str, kwargs: dict[str, Any] | None, groups: int) -> None:
         self.target, self.kwargs, self.groups = resolve(target), kwargs, groups
         if not callable(self.target) or isinstance(self.target, torch.nn.Module):
-            raise TypeError(f"it is {type(self.target).__name__} object: not a class, factory or function")
+            raise TypeError(f"it is a {type(self.target).__name__}: not a class, a factory or a function")
         names = _parameters(self.target)
         self.takes_eps = "eps" in names or "**" in names or "{eps}" in str(kwargs)
         self.kind = self._kind(names)

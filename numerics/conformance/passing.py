@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from torch import Tensor
 
 from numerics.conformance.case import Case
 from numerics.conformance.memory import Found
-from numerics.conformance.specs import Spec
 
 NAMES = {
     "gamma": ("weight", "gamma", "g", "scale"),
@@ -15,21 +16,24 @@ NAMES = {
 }
 
 
-def both(x: Tensor, spec: Spec) -> list[Tensor]:
-    """The input, and where the layer takes two, a second one: the rows in reverse, or again where strides matter."""
-    if spec.inputs == 1:
+def turned(case: Case) -> bool:
+    """Whether the second of two inputs has the rows of the first in reverse; not where strides matter."""
+    return case.x.is_contiguous() and (case.g is None or case.g.is_contiguous())
+
+
+def both(x: Tensor, case: Case) -> list[Tensor]:
+    """An input or an upstream gradient, and where the layer takes two, a second one."""
+    if case.spec.inputs == 1:
         return [x]
-    return [x, x.flip(0) if x.is_contiguous() else x]
+    return [x, x.flip(0) if turned(case) else x]
 
 
-def unflipped(found: list[Found], split: int, case: Case, spec: Spec) -> list[Found]:
-    """Results of the second input in the order of the first."""
-    if spec.inputs == 2:
-        for position, x in ((1, case.x), (split + 1, case.g)):
-            in_reach = position < len(found) and x is not None
-            if in_reach and found[position].values is not None and x.is_contiguous() and found[position].shape:
-                each = found[position]
-                found[position] = Found(each.dtype, each.shape, each.values.flip(0), each.wrong, each.bits)
+def unturned(found: list[Found], outputs: int, case: Case) -> list[Found]:
+    """What came back for the second input, in the order of the first."""
+    if case.spec.inputs == 2 and turned(case):
+        for position in (1, outputs + 1):
+            if position < len(found) and found[position].values is not None and found[position].shape:
+                found[position] = replace(found[position], values=found[position].values.flip(0))
     return found
 
 

@@ -240,8 +240,8 @@ class Session:
     def _called(
         self, case: Case, given: list[tuple[str | None, Tensor]], flags: dict, between: Tensor | None, seconds: float
     ) -> Result:
-        memory, inputs = self.memory, passing.both(case.x, self.spec)
-        upstream = [] if case.g is None else passing.both(case.g, self.spec)
+        memory, inputs = self.memory, passing.both(case.x, case)
+        upstream = [] if case.g is None else passing.both(case.g, case)
         laid = [[(each, memory.put(each)) for each in part] for part in (inputs, upstream)]
         passed = [(name, each, memory.put(each)) for name, each in given]
         size = case.x.numel() * 8 + 64
@@ -255,7 +255,7 @@ class Session:
             "inputs": [layout for _, layout in laid[0]],
             "upstream": [layout for _, layout in laid[1]],
             "parameters": [{"name": name, "layout": layout} for name, _, layout in passed],
-            "between": [] if between is None else [memory.put(each) for each in passing.both(between, self.spec)],
+            "between": [] if between is None else [memory.put(each) for each in passing.both(between, case)],
             "places": places,
             "kept": kept,
             "poison": sorted({case.x.numel() * width for width in (2, 4, 8)}),
@@ -287,6 +287,6 @@ class Session:
         for (name, values), now in zip(given, kept_values, strict=False):
             if now.values is None or not torch.equal(now.values.reshape(-1), values.double().reshape(-1)):
                 self.impure.append((f"the parameter {name or 'passed to it'} is modified in place", case))
-        found = passing.unflipped(found, split, case, self.spec)
+        found = passing.unturned(found, split, case)
         failed = f"raises {raised}" if raised else ""
         return Result("", tuple(found[:split]), tuple(found[split:]), count, failed)

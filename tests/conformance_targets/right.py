@@ -50,7 +50,7 @@ class Einsum(nn.Module):
         self.weight = nn.Parameter(torch.ones(channels // 2))
 
     def forward(self, x):
-        z = x.float().reshape(*x.shape[:-1], -1, 2)
+        z = x.float().reshape(*x.shape[:-1], x.shape[-1] // 2, 2)
         squares = torch.einsum("...pc,...pc->...p", z, z)
         r = torch.where(squares > 0, squares, torch.ones_like(squares)).sqrt() * (squares > 0)
         mean = torch.einsum("...p->...", r) / r.shape[-1]

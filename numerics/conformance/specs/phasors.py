@@ -174,7 +174,9 @@ class PhasorNorm(Spec):
             "input gradient of RMSNorm": (gamma * g - zhat * omega * s.square() / self._mean_square(z)) / s,
         }
         turned = Rows(half_split(rows.x), half_split(rows.g), rows.parameters, rows.eps, rows.lead, rows.narrow)
-        forms = {name: each.reshape(shape) for name, each in forms.items()}
+        forms = {
+            name: each.reshape(shape) for name, each in forms.items() if self.affine or not name.startswith("gamma")
+        }
         forms["half-split pairs"] = half_joined(self.input_gradient(turned).value)
         yield from forms.items()
 
