@@ -45,7 +45,7 @@ Examples:
 Text = Optional[str]  # noqa: UP045
 LARGEST_SEED = 2**63 - 1
 LONGEST = 86_400  # seconds
-LIMITS = {False: ("180", 10.0), True: ("60", 5.0)}  # by --quick: seconds for everything, and for one call
+LIMITS = {False: ("180", 10.0), True: ("120", 5.0)}  # by --quick: seconds for everything, and for one call
 GROUP_NAMES = ("num_groups", "groups")
 
 
@@ -69,7 +69,7 @@ def conform(
     seed: Annotated[Text, typer.Option(metavar="N", help="Replays a run.", show_default="a new one")] = None,
     time_limit: Annotated[
         Text,
-        typer.Option(metavar="SECONDS", help="For everything; a call has 10 (5).", show_default="180 (--quick: 60)"),
+        typer.Option(metavar="SECONDS", help="For everything; a call has 10 (5).", show_default="180 (--quick: 120)"),
     ] = None,
     json: Annotated[Text, typer.Option(metavar="FILE", help="Write JSON; - is standard output.")] = None,
 ) -> None:

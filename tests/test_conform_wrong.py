@@ -61,8 +61,8 @@ GRADIENTS = [
     ("UpstreamModified", "purity", "the upstream gradient is modified in place"),
 ]
 BEHAVIOUR = [
-    ("Stateful", "forward", "right in a fresh process, wrong after"),
-    ("FirstCalls", "forward", "right in a fresh process, wrong after 20 calls of an instance: forward: returns zeros"),
+    ("Stateful", "forward", "right in a fresh process, wrong in call"),
+    ("FirstCalls", "forward", "right in a fresh process, wrong in call 20 of the series: forward: returns zeros"),
     ("CachedByPointer", "forward", "the result of an earlier call: something is cached"),
     ("OneBuffer", "forward", "another call before the output is read: forward"),
     ("SavesOnTheModule", "input-gradient", "another forward pass before the backward pass: input gradient"),

@@ -22,6 +22,7 @@ from numerics.conformance import capture, loading
 
 M_PERTURB, PERTURBED = -6, 1  # glibc: memory is handed out filled with 0xFE and overwritten when freed
 PR_SET_PDEATHSIG, SIGKILL = 1, 9
+COMPILERS = ("torch._dynamo", "torch.utils.cpp_extension", "triton", "numba")  # loaded: a call may take long
 MOST_WRITTEN = 2**30  # bytes of any file
 
 _grad, _enable, _no_grad, _inference = torch.autograd.grad, torch.enable_grad, torch.no_grad, torch.inference_mode
@@ -92,6 +93,7 @@ class Served:
         before = _default_dtype(), _grad_enabled()
         try:
             answer = getattr(self, f"_{request['op']}")(request)
+            answer["compiles"] = any(name in sys.modules for name in COMPILERS)
             after = _default_dtype(), _grad_enabled()
             if after != before:
                 answer["changed"] = f"default dtype and gradient mode, from {before} to {after}"

@@ -72,6 +72,7 @@ class Session:
     impure: list[tuple[str, Case]] = field(default_factory=list)
     shapes: dict[str, list] = field(default_factory=dict)  # key -> parameters of the instance, by name
     hangs: int = 0
+    compiles: bool = False  # a compiler is loaded in the child: calls are given more time
     calls: int = 0
     stopped: str = ""
 
@@ -163,14 +164,17 @@ class Session:
         self.formats = {name: FORMATS[name] for name in self.refused}
 
     def _ask(self, request: dict, seconds: float) -> dict:
+        seconds = max(seconds, COMPILING) if self.compiles else seconds
         seconds = min(seconds, self.deadline - time.monotonic())
         if seconds <= 0:
             self.stopped = f"was not called any more: the time limit of {self.options.time_limit:g} s is used up"
             raise Failure(self.stopped)
         try:
-            return self.child.ask(request, seconds)
+            answer = self.child.ask(request, seconds)
+            self.compiles = self.compiles or bool(answer.get("compiles"))
+            return answer
         except Hung:
-            self.hangs += 1
+            self.hangs += MOST_HANGS if self.compiles else 1
             if self.hangs >= MOST_HANGS:
                 self.stopped = f"did not return within {seconds:.0f} s in {self.hangs} calls, after which none was made"
             raise

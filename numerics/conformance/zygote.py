@@ -11,6 +11,7 @@ import importlib
 import json
 import os
 import socket
+import warnings
 
 from numerics.conformance import child
 
@@ -36,7 +37,9 @@ def serve(descriptor: int) -> None:
 
 
 def _fork(parent: socket.socket, descriptors: list[int], request: dict) -> int:
-    pid = os.fork()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # newer Pythons warn of forking beside threads: those of torch are idle here
+        pid = os.fork()
     if pid == 0:
         parent.close()
         child.main(*descriptors, request)

@@ -94,6 +94,6 @@ def _checked(line: Line, case: Case, calls: int, wanted: tuple[str, ...], **flag
             raise
         session.restart()
         if judge(session, case, session.call(case, **flags), wanted, {}) is None:
-            says = f"right in a fresh process, wrong after {calls + 1} calls of an instance: {failed.fault.says}"
+            says = f"right in a fresh process, wrong in call {calls + 1} of the series: {failed.fault.says}"
             raise Failed(Fault(says, case, failed.fault.entry)) from None
         raise
