@@ -23,7 +23,7 @@ from numerics.conformance import capture, loading
 M_PERTURB, PERTURBED = -6, 1  # glibc: memory is handed out filled with 0xFE and overwritten when freed
 PR_SET_PDEATHSIG, SIGKILL = 1, 9
 COMPILERS = ("torch._dynamo", "torch.utils.cpp_extension", "triton", "numba")  # loaded: a call may take long
-MOST_WRITTEN = 2**30  # bytes of any file
+MOST_WRITTEN = 2**28  # bytes of any file
 
 _grad, _enable, _no_grad, _inference = torch.autograd.grad, torch.enable_grad, torch.no_grad, torch.inference_mode
 _detach, _requires_grad = torch._C.TensorBase.detach, torch._C.TensorBase.requires_grad_

@@ -8,6 +8,7 @@ value, within the error before the last rounding, lies beyond the range of the d
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -160,7 +161,7 @@ def fp64_lost(case: Case, result: Result) -> bool:
 def shrink(session: Session, fault: Fault, wanted: tuple[str, ...]) -> Fault:
     """A fault of the same kind in a smaller case, if there is one: one row, then fewer channels around the entry."""
     case = fault.case
-    if fault.entry is None or case is None or not case.x.is_contiguous():
+    if case is None or session.stopped or not case.x.is_contiguous() or case.x.numel() == 0:
         return fault
     if case.g is not None and not case.g.is_contiguous():
         return fault
@@ -186,8 +187,9 @@ def _narrowed(session: Session, fault: Fault, wanted: tuple[str, ...]) -> Fault:
 def _again(session: Session, case: Case, fault: Fault, wanted: tuple[str, ...]) -> Fault | None:
     """The fault of a smaller case, where it is of the same kind and there is one."""
     found = judge(session, case, session.call(case), wanted, {})
-    return found if found is not None and found.entry is not None and _head(found.says) == _head(fault.says) else None
+    return found if found is not None and _kind(found.says) == _kind(fault.says) else None
 
 
-def _head(says: str) -> str:
-    return says.partition(";")[0]
+def _kind(says: str) -> str:
+    """The diagnosis without its numbers."""
+    return re.sub(r"[\d.,]+(e[+-]?\d+)?", "#", says.partition(";")[0])

@@ -44,6 +44,24 @@ class CachedByPointer(Phasors):
         return self.cache[key]
 
 
+class CachedByShape(Phasors):
+    def __init__(self, channels, eps=1e-6):
+        super().__init__(channels, eps)
+        self.scales = {}
+
+    def scale(self, z):
+        return self.scales.setdefault((z.shape, z.dtype), super().scale(z).detach())
+
+
+class CachesGamma(Phasors):
+    first = None
+
+    def gamma(self, z):
+        if self.first is None:
+            self.first = super().gamma(z).detach().clone()
+        return self.first + 0 * super().gamma(z)
+
+
 class OneBuffer(Phasors):
     """All calls write to the same memory."""
 
