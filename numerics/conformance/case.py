@@ -14,6 +14,7 @@ from numerics.conformance.specs import Exact, Rows, Spec
 from numerics.judge import plain
 from numerics.rounding import Format
 
+PART = "a part of: "
 SHOWN = 64  # entries of an input that the report spells out
 
 
@@ -81,7 +82,8 @@ class Case:
         for role, each in self.parameters.items():
             shared = self.spec.roles[role]
             parts[role] = each[start // shared : (start + channels) // shared].clone()
-        return replace(self, x=cut(self.x), g=cut(self.g), parameters=parts)
+        what = self.what if self.what.startswith(PART) else PART + self.what
+        return replace(self, x=cut(self.x), g=cut(self.g), parameters=parts, what=what)
 
     def described(self) -> dict[str, Any]:
         """The case as plain data; values only where they are few."""

@@ -65,7 +65,7 @@ def _input(found: dict[str, Any]) -> str:
 def _flat(values: Any) -> str:
     while isinstance(values, list) and len(values) == 1 and isinstance(values[0], list):
         values = values[0]
-    return json.dumps(values)
+    return f"({', '.join(f'{each:.6g}' if isinstance(each, float) else str(each) for each in values)})"
 
 
 def as_data(found: Any) -> dict[str, Any]:
