@@ -16,9 +16,10 @@ from paper_checks.usage import UsageProblem, integer
 
 EPILOG = """\b
 This runs the code of TARGET, in a process of its own with limits on time and memory, but with your rights: it is a
-check, not a sandbox. A class or a factory is called with the number of channels and eps, or with --kwargs, in which
-"{channels}", "{pairs}", "{groups}" and "{eps}" stand for numbers; a function is called as f(x, weight, eps).
-A --backward function is called as f(x, weight, dy, eps) and returns (dx, dweight).
+check, not a sandbox. A class or a factory is called with the number of channels, or what --kwargs has in place of it,
+and with eps; "{channels}", "{pairs}", "{groups}" and "{eps}" stand for numbers there. A function is called as
+f(x, weight, eps), a --backward function as f(x, weight, dy, eps), which returns (dx, dweight); a second parameter
+comes behind weight.
 
 \b
   --spec         output                                       S

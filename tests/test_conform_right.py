@@ -22,7 +22,7 @@ def whole(place, spec="mrsnorm", kwargs=None, backward=None, options=OPTIONS, gr
     return report, {each.name: each for each in report.findings if each.status != "PASS"}
 
 
-@pytest.mark.parametrize("name", ["Phasors", "Complex", "Einsum", "loops", "HandWritten", "Compiled", "factory"])
+@pytest.mark.parametrize("name", ["Phasors", "Complex", "Einsum", "loops", "HandWritten", "Compiled"])
 def test_a_right_implementation_passes_whole(name):
     report, others = whole(f"{TARGETS}/right.py:{name}")
     assert {name: each.diagnosis for name, each in others.items()} == {"compile": "not tried with --quick"}
@@ -33,7 +33,6 @@ def test_a_right_implementation_passes_whole(name):
     ("place", "spec"),
     [
         ("numerics.norms:MRSNorm", "mrsnorm"),
-        ("numerics.norms:mrs_norm", "mrsnorm"),
         ("numerics.norms:RMSNorm", "rmsnorm"),
         ("numerics.norms:MARMSNorm", "ma-rmsnorm"),
         ("torch.nn:RMSNorm", "rmsnorm"),
@@ -78,6 +77,12 @@ def test_torchs_layernorm_keeps_its_statistics_in_half_precision_and_is_said_to(
     assert torch.native_layer_norm(torch.ones(2, 8, dtype=torch.half), [8], None, None, 1e-6)[1].dtype == torch.half
 
 
+@pytest.mark.parametrize("place", ["numerics.norms:mrs_norm", f"{TARGETS}/right.py:factory"])
+def test_functions_and_factories_are_told_apart(place):
+    findings = check(Target(place), find("mrsnorm"), OPTIONS, properties=("dtype-shape", "gamma", "eps")).findings
+    assert {each.status for each in findings} == {"PASS"}
+
+
 def test_a_right_backward_function_passes_by_itself():
     report, others = whole(None, backward=f"{TARGETS}/right.py:by_hand")
     assert report.conforms
@@ -89,6 +94,27 @@ def test_a_forward_is_checked_with_the_backward_function_given_beside_it():
     _, others = whole(f"{TARGETS}/right.py:Phasors", backward=f"{TARGETS}/wrong_gradients.py:gamma_counted_twice")
     assert "input gradient: gamma counted twice" in others["input-gradient"].diagnosis
     assert {"forward", "gamma", "eps", "weight-gradient"} & others.keys() == set()
+
+
+def test_a_target_for_rows_in_one_dtype_is_checked_as_far_as_it_goes():
+    report, others = whole(f"{TARGETS}/right.py:RowsOnly")
+    assert {name: each.status for name, each in others.items()} == {
+        "dtype-shape": "FAIL",
+        "fp16-range": "N/A",
+        "bf16-range": "N/A",
+        "compile": "N/A",
+    }
+    assert others["dtype-shape"].diagnosis.startswith("only (T, N) is accepted")
+    assert others["fp16-range"].diagnosis == "fp16 is not accepted"
+    assert not report.conforms
+
+
+def test_a_dtype_that_is_asked_for_has_to_be_accepted():
+    options = Options(seed=7, quick=True, dtypes=("fp32", "bf16"), call_limit=60.0, time_limit=600.0)
+    target = Target(f"{TARGETS}/right.py:Fp32Only")
+    findings = check(target, find("mrsnorm"), options, properties=("forward", "dtype-shape")).findings
+    assert [each.status for each in findings] == ["PASS", "FAIL"]
+    assert findings[1].diagnosis == "bf16 is not accepted: raises TypeError: x has dtype torch.bfloat16, not float32"
 
 
 def test_one_instance_is_called_more_than_forty_times():

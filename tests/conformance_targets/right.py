@@ -127,3 +127,19 @@ class Compiled(nn.Module):
 def factory(channels, eps=1e-6):
     """A function that returns a module."""
     return Phasors(channels, eps)
+
+
+class Fp32Only(Phasors):
+    def forward(self, x):
+        if x.dtype != torch.float32:
+            raise TypeError(f"x has dtype {x.dtype}, not float32")
+        return super().forward(x)
+
+
+class RowsOnly(Fp32Only):
+    """Right, for (T, N) in fp32 alone."""
+
+    def forward(self, x):
+        if x.dim() != 2:
+            raise ValueError(f"x has {x.dim()} dimensions, not 2")
+        return super().forward(x)
