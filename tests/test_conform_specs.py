@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from numerics.conformance import data
+from numerics.conformance.bounds import bound, ratios
 from numerics.conformance.case import Case
-from numerics.conformance.judge import bound, ratios
 from numerics.conformance.specs import NAMES, Rows, find
 from numerics.rounding import FORMATS, roundings
 from numerics.scenarios import generator, normal

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from numerics.conformance.bounds import bound
 from numerics.conformance.case import Case
 from numerics.conformance.memory import POISON, stored
 from numerics.conformance.specs import Rows
@@ -69,8 +70,6 @@ def explains(values: Tensor, predicted: Tensor, part: Part, bad: Tensor) -> bool
     """Whether a mistake's values are those returned, and, where these are wrong, far closer to them than the truth."""
     if predicted.shape != values.shape:
         return False
-    from numerics.conformance.judge import bound
-
     relative = roundings(8 * (values.shape[-1] + 64), FORMATS["fp32"]) + 2 * _roundoff(part.fmt)
     _, allowed = bound(part.exact, part.fmt)
     true = part.exact.value.abs()
@@ -241,8 +240,6 @@ def _part(case: Case, rows: Rows, role: str, kept: slice) -> Tensor:
 
 def _size(part: Part, values: Tensor, bad: Tensor) -> str:
     """How large an error is that no known mistake explains."""
-    from numerics.conformance.judge import bound
-
     gone = values.isnan() & bad
     if gone.any():
         where = "everywhere" if gone.all() else f"in {int(gone.sum())} of {gone.numel()} entries"

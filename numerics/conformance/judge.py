@@ -13,15 +13,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
 
 from numerics.conformance import diagnosis
+from numerics.conformance.bounds import bound, ratios
 from numerics.conformance.case import Case
 from numerics.conformance.memory import Found
 from numerics.conformance.session import Result, Session
 from numerics.conformance.specs import Exact
 from numerics.judge import plain
-from numerics.rounding import FORMATS, Format, rounded, settle_overflow
+from numerics.rounding import FORMATS, Format
 
 OUTPUT, INPUT, PARAMETERS = "output", "input gradient", "parameter gradients"
 EVERYTHING = (OUTPUT, INPUT, PARAMETERS)
@@ -52,22 +52,6 @@ class Part:
     exact: Exact
     fmt: Format
     shape: tuple[int, ...]
-
-
-def bound(exact: Exact, fmt: Format, wide: bool = False) -> tuple[Tensor, Tensor]:
-    """The bounds before and after the last rounding; `wide`: of a computation in fp64, twice, as the truth is one."""
-    error = 2 * exact.error64 if wide else exact.error
-    if exact.terms is not None and fmt != fmt.accumulation:
-        error = error + fmt.unit_roundoff * (exact.terms + error) + 2 * fmt.underflow
-    return error, rounded(error, exact.value, fmt)
-
-
-def ratios(values: Tensor, exact: Exact, fmt: Format, wide: bool = False) -> Tensor:
-    """Errors over their bounds, NaN where there is no number; 0 where there is no error."""
-    before, after = bound(exact, fmt, wide)
-    settled, _ = settle_overflow(values, exact.value, before, fmt)
-    error = (settled - exact.value).abs()
-    return torch.where(error == 0, torch.zeros_like(error), error / after)
 
 
 def parts(case: Case, result: Result, wanted: tuple[str, ...], backward: bool) -> Iterator[Part | Fault]:

@@ -7,8 +7,10 @@ All that is not an input is filled with NaN before a call.
 from __future__ import annotations
 
 import mmap
+import os
 import tempfile
 from dataclasses import dataclass
+from typing import BinaryIO
 
 import torch
 from torch import Tensor
@@ -29,6 +31,13 @@ def stored(x: Tensor) -> Tensor:
     return x.as_strided((span,), (1,)).contiguous().view(torch.uint8)
 
 
+def _anonymous() -> BinaryIO:
+    """A file without a name: in memory where the system has such files."""
+    if hasattr(os, "memfd_create"):
+        return os.fdopen(os.memfd_create("conform"), "w+b")
+    return tempfile.TemporaryFile()
+
+
 @dataclass(frozen=True)
 class Found:
     """What came back in place of a tensor: its values, or what is wrong with it in words."""
@@ -44,7 +53,7 @@ class Memory:
     """Places are handed out from the start of the memory after each `begin`."""
 
     def __init__(self) -> None:
-        self.file = tempfile.TemporaryFile()  # noqa: SIM115
+        self.file = _anonymous()
         self.file.truncate(SHARED)
         self.map = mmap.mmap(self.file.fileno(), SHARED)
         self.bytes = torch.frombuffer(self.map, dtype=torch.uint8)

@@ -8,8 +8,9 @@ import torch
 from torch import Tensor
 
 from numerics.conformance import data
+from numerics.conformance.bounds import bound
 from numerics.conformance.case import Case
-from numerics.conformance.judge import INPUT, OUTPUT, Fault, bound
+from numerics.conformance.judge import INPUT, OUTPUT, Fault
 from numerics.conformance.probes.line import Line, NotApplicable
 from numerics.conformance.session import WIDTH
 from numerics.scenarios import integers

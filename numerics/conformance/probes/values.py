@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from numerics.conformance import data
 from numerics.conformance.case import Case, Draw
@@ -16,6 +17,7 @@ FEW = 9
 LARGE_EPS, USUAL_EPS = 0.125, 1e-6
 MODES = ({}, {"inference": True}, {"grad": True}, {"train": False})
 MOST_ROWS = 65536
+SIZES = (1.0, 2.0**7, 1.0, 2.0**-7, 1.0)  # of the parameters, and so of the outputs
 
 
 def forward(line: Line) -> str:
@@ -81,7 +83,9 @@ def _series(
 def _case(line: Line, fmt: Format, kind: Draw, number: int, eps: float, backward: bool) -> Case:
     session = line.session
     rng = session.random(line.name, fmt.name, eps, number)
-    return data.draw(rng, session.spec, fmt, session.shape(2, 3, WIDTH), session.eps(eps), kind, backward)
+    case = data.draw(rng, session.spec, fmt, session.shape(2, 3, WIDTH), session.eps(eps), kind, backward)
+    size = SIZES[number % len(SIZES)]
+    return replace(case, parameters={role: each * size for role, each in case.parameters.items()})
 
 
 def _checked(line: Line, case: Case, calls: int, wanted: tuple[str, ...], **flags: object) -> object:

@@ -124,3 +124,16 @@ class Spec:
 def count(number: int, fmt: Format) -> float:
     """gamma_n with the spare roundings."""
     return roundings(number + SPARE, fmt)
+
+
+def pooled(statistic: Tensor, rows: Rows) -> Iterator[tuple[str, Tensor]]:
+    """A per-row statistic (T, ...) averaged over rows, over the batch, over time, and up to each time."""
+    rest = statistic.shape[1:]
+    if len(statistic) > 1:
+        yield "statistic over all tokens", statistic.mean(0, keepdim=True).expand_as(statistic)
+    if len(rows.lead) == 2 and min(rows.lead) > 1:
+        split = statistic.reshape(*rows.lead, *rest)
+        yield "statistic over the batch", split.mean(0, keepdim=True).expand_as(split).reshape(-1, *rest)
+        yield "statistic over time", split.mean(1, keepdim=True).expand_as(split).reshape(-1, *rest)
+        steps = torch.arange(1, rows.lead[1] + 1, dtype=torch.float64).reshape(1, -1, *(1 for _ in rest))
+        yield "statistic over time up to each token", (split.cumsum(1) / steps).reshape(-1, *rest)

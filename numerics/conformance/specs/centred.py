@@ -18,8 +18,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from numerics.conformance.specs.base import TINY, Exact, Rows, Spec, count
-from numerics.conformance.specs.phasors import _pooled
+from numerics.conformance.specs.base import TINY, Exact, Rows, Spec, count, pooled
 from numerics.rounding import FORMATS, Format
 
 
@@ -103,7 +102,7 @@ class LayerNorm(Spec):
         if n > 1:
             yield "variance with N - 1", gamma * centred / (variance * n / (n - 1) + eps).sqrt() + beta
         yield "beta missing", self.forward(rows) - beta
-        means, squares = (_pooled(each.mean(-1, keepdim=True), rows) for each in (rows.x, rows.x.square()))
+        means, squares = (pooled(each.mean(-1, keepdim=True), rows) for each in (rows.x, rows.x.square()))
         for (what, mean), (_, square) in zip(means, squares, strict=True):
             yield what, gamma * (rows.x - mean) / (square - mean.square() + eps).clamp_min(0).sqrt() + beta
 

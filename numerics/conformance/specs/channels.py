@@ -16,8 +16,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from numerics.conformance.specs.base import TINY, Exact, Rows, Spec, count
-from numerics.conformance.specs.phasors import _pooled
+from numerics.conformance.specs.base import TINY, Exact, Rows, Spec, count, pooled
 from numerics.rounding import FORMATS, Format
 
 MA_S, MA_ALPHA = 2.0, 0.1  # the constants of the MA-RMSNorm article
@@ -123,7 +122,7 @@ class ChannelNorm(Spec):
         if rows.channels % 2 == 0:
             r = torch.linalg.vector_norm(rows.x.unflatten(-1, (-1, 2)), dim=-1)
             yield "MRSNorm's scale", self._over(rows, r.mean(-1, keepdim=True) + eps)
-        for what, statistic in _pooled(mean, rows):
+        for what, statistic in pooled(mean, rows):
             yield what, self._over(rows, (statistic + eps).sqrt())
 
     def _centred(self, rows: Rows) -> tuple[Rows, Tensor]:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from numerics.conformance.specs.base import TINY, Exact, Rows, Spec, count
+from numerics.conformance.specs.base import TINY, Exact, Rows, Spec, count, pooled
 from numerics.rounding import FORMATS, Format
 
 
@@ -143,7 +143,7 @@ class PhasorNorm(Spec):
         yield "half-split pairs: channel i with channel i + P, not adjacent ones", self._half(rows)
         if self.groups > 1:
             yield "one scale for all groups", self._over(rows, r.mean((1, 2), keepdim=True) + eps)
-        for what, statistic in _pooled(r, rows):
+        for what, statistic in pooled(r, rows):
             yield what, self._over(rows, statistic.mean(-2, keepdim=True) + eps)
 
     def _mean_absolute(self, rows: Rows) -> Tensor:
@@ -182,16 +182,3 @@ class PhasorNorm(Spec):
 
     def _mean_square(self, z: Tensor) -> Tensor:
         return z.square().sum(-1, keepdim=True).mean(-2, keepdim=True)
-
-
-def _pooled(statistic: Tensor, rows: Rows) -> Iterator[tuple[str, Tensor]]:
-    """A per-row statistic (T, ...) averaged over rows, over the batch, over time, and up to each time."""
-    rest = statistic.shape[1:]
-    if len(statistic) > 1:
-        yield "statistic over all tokens", statistic.mean(0, keepdim=True).expand_as(statistic)
-    if len(rows.lead) == 2 and min(rows.lead) > 1:
-        split = statistic.reshape(*rows.lead, *rest)
-        yield "statistic over the batch", split.mean(0, keepdim=True).expand_as(split).reshape(-1, *rest)
-        yield "statistic over time", split.mean(1, keepdim=True).expand_as(split).reshape(-1, *rest)
-        steps = torch.arange(1, rows.lead[1] + 1, dtype=torch.float64).reshape(1, -1, *(1 for _ in rest))
-        yield "statistic over time up to each token", (split.cumsum(1) / steps).reshape(-1, *rest)
