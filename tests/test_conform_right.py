@@ -117,6 +117,12 @@ def test_a_dtype_that_is_asked_for_has_to_be_accepted():
     assert findings[1].diagnosis == "bf16 is not accepted: raises TypeError: x has dtype torch.bfloat16, not float32"
 
 
+def test_a_narrow_view_of_a_wide_buffer_is_read_with_its_strides():
+    target = Target(f"{TARGETS}/right.py:Padded")
+    findings = check(target, find("mrsnorm"), OPTIONS, properties=("forward", "input-gradient", "widths")).findings
+    assert [each.status for each in findings] == ["PASS"] * 3
+
+
 def test_one_instance_is_called_more_than_forty_times():
     from numerics.conformance.probes import values
 

@@ -163,6 +163,30 @@ def test_a_failing_input_is_made_small_and_still_fails():
     assert abs(by_hand[finding.input["entry"][1]] - finding.input["true"]) <= 2**-48 * (abs(gx) + abs(gy)) / (r + eps)
 
 
+def test_what_is_wrong_when_compiled_only_is_found_by_its_line():
+    options = Options(seed=1, dtypes=("fp32",), call_limit=60.0, time_limit=600.0)
+    finding = found("wrong_behaviour", "WrongWhenCompiled", "compile", options=options)["compile"]
+    if finding.diagnosis != "torch.compile finds no C++ compiler here":
+        assert finding.status == "FAIL" and finding.diagnosis.startswith("compiled: forward: ")
+
+
+def test_a_target_that_hangs_when_it_is_imported_again_is_given_up(tmp_path):
+    (tmp_path / "twice.py").write_text(
+        "import os, pathlib, time\nfrom numerics.norms import MRSNorm\n"
+        "note = pathlib.Path(__file__).with_name('note')\n"
+        "while note.exists(): time.sleep(1)\n"
+        "class Norm(MRSNorm):\n"
+        "    def forward(self, x):\n"
+        "        note.touch()\n"
+        "        os._exit(1)\n",
+        encoding="utf-8",
+    )
+    target = Target(f"{tmp_path}/twice.py:Norm")
+    options = Options(seed=1, quick=True, time_limit=3.0)
+    report = check(target, find("mrsnorm"), options, properties=("forward", "rows"))
+    assert [each.status for each in report.findings] == ["FAIL", "FAIL"]
+
+
 def test_the_same_seed_replays_and_another_draws_other_inputs():
     runs = [
         found("wrong_values", "EpsMissing", "forward", options=Options(seed, quick=True))["forward"].input["x"]

@@ -21,6 +21,7 @@ POISON = 0xFF  # every byte: NaN in each of the four formats
 _base = torch._C.TensorBase
 _detach, _size, _stride, _numel = _base.detach, _base.size, _base.stride, _base.numel
 _data_ptr, _element_size, _as_strided = _base.data_ptr, _base.element_size, _base.as_strided
+_contiguous = _base.contiguous
 _cpu, _resolve_conj, _resolve_neg, _copy, _to = _base.cpu, _base.resolve_conj, _base.resolve_neg, _base.copy_, _base.to
 _empty, _empty_strided, _frombuffer = torch.empty, torch.empty_strided, torch.frombuffer
 _memmove, _memset, _type, _strided, _uint8 = ctypes.memmove, ctypes.memset, type, torch.strided, torch.uint8
@@ -75,11 +76,23 @@ class Memory:
         dtype, count = NAMES.get(plain.dtype), span(shape, stride)
         described = {"dtype": dtype or str(plain.dtype), "shape": shape, "stride": stride, "device": device}
         offset, room = place
-        if dtype is None or count * _element_size(plain) > room:
-            return {**described, "unread": True}
+        if dtype is None:
+            return described
+        if count * _element_size(plain) > room:  # a narrow view of something wide
+            plain = _contiguous(plain)
+            stride = tuple(_stride(plain))
+            described, count = {**described, "stride": stride}, span(shape, stride)
+        if count * _element_size(plain) > room:
+            return described
         if count:
             _memmove(self.address + offset, _data_ptr(plain), count * _element_size(plain))
         return {**described, "offset": offset}
+
+
+def overwrite(tensor: Tensor, values: Tensor) -> None:
+    """Gives a tensor new values in its place."""
+    with torch.no_grad():
+        _copy(tensor, values)
 
 
 def poison(sizes: list[int], device: str) -> None:

@@ -21,6 +21,7 @@ import torch
 from numerics.conformance import capture, loading
 
 M_PERTURB, PERTURBED = -6, 1  # glibc: memory is handed out filled with 0xFE and overwritten when freed
+M_ARENA_MAX, ARENAS = -8, 2  # glibc reserves address space for every thread otherwise
 PR_SET_PDEATHSIG, SIGKILL = 1, 9
 COMPILERS = ("torch._dynamo", "torch.utils.cpp_extension", "triton", "numba")  # loaded: a call may take long
 MOST_WRITTEN = 2**28  # bytes of any file
@@ -51,6 +52,7 @@ def _confine(output: int, errors: int, limits: dict[str, Any]) -> None:
         libc.prctl(PR_SET_PDEATHSIG, SIGKILL)
     if hasattr(libc, "mallopt"):
         libc.mallopt(M_PERTURB, PERTURBED)
+        libc.mallopt(M_ARENA_MAX, ARENAS)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(output, 1)
     os.dup2(errors, 2)
@@ -186,6 +188,8 @@ class Served:
         if found is None:
             found = self.memory.tensor(layout)
             self.objects = {name: found} if request["same_object"] else {}
+        elif self.memory.device != "cpu":  # on a CPU it lies in the shared memory, and has the new values already
+            capture.overwrite(found, self.memory.tensor(layout))
         return _requires_grad(_detach(found), True) if request["grad"] else found
 
     def _gradients(self, outputs: list, sources: list[torch.Tensor], upstream: list[torch.Tensor]) -> list:

@@ -90,7 +90,7 @@ class Memory:
             if "wrong" in answer:
                 return Found(wrong=str(answer["wrong"])[:200])
             name, shape, stride = str(answer["dtype"]), tuple(answer["shape"]), tuple(answer["stride"])
-            if name not in FORMATS or answer.get("unread"):
+            if name not in FORMATS or "offset" not in answer:
                 return Found(dtype=name, shape=shape)
             dtype = FORMATS[name].dtype
             if not all(type(n) is int and n >= 0 for n in (*shape, *stride)) or len(shape) != len(stride):

@@ -23,7 +23,7 @@ from typing import Any
 
 LONGEST = 2**20  # bytes of an answer
 SHARED = 2**27  # bytes of shared memory
-MEMORY = 2**32  # bytes of address space of a child; torch takes 0.6 * 2**30 of them
+MEMORY = 2**32 + 2**25 * (os.cpu_count() or 1)  # bytes of address space: torch takes 0.6 * 2**30, each thread some
 START = (
     "import sys; sys.path[:] = sys.argv[2:]; from numerics.conformance import zygote; zygote.serve(int(sys.argv[1]))"
 )
@@ -147,7 +147,8 @@ class Child:
         status = self.end()
         if status is None or status >= 0:
             return f"ended the process (exit status {status})"
-        return f"crashed the process ({signal.Signals(-status).name})"
+        named = {each.value: each.name for each in signal.Signals}
+        return f"crashed the process ({named.get(-status, f'signal {-status}')})"
 
     def end(self) -> int | None:
         """Ends the process and all it started; its exit status (minus the signal), None if that was asked before."""

@@ -27,7 +27,7 @@ WIDTH = 16  # channels of an ordinary case
 ORDER = ("fp32", "fp16", "bf16", "fp64")
 MOST_HANGS = 2
 KEPT, KEPT_CASES = 4096, 100  # entries of a case that is remembered, and how many are
-LOADING = 30.0  # seconds to import the target
+LOADING = 90.0  # seconds to import the target, which may compile something
 COMPILING = 90.0
 ELSEWHERE = 2**22  # bytes from the start of the memory: another place for an input
 
@@ -109,6 +109,8 @@ class Session:
         if "raised" in answer:
             raise LoadError(argument, given, answer["raised"])
         self.kind, self.takes_eps = str(answer.get("kind")), bool(answer.get("takes_eps"))
+        self.compiles = bool(answer.get("compiles"))
+        self.deadline = time.monotonic() + self.options.time_limit
         literal = (self.target.kwargs or {}).get("eps")
         if isinstance(literal, int | float):
             self.takes_eps, self.fixed_eps = False, float(literal)
@@ -123,11 +125,7 @@ class Session:
             "kwargs": self.target.kwargs,
             "groups": self.spec.groups,
         }
-        answer = self.child.ask(request, LOADING)
-        if "raised" in answer:
-            return answer
-        self.banner = self.child.printed()  # what importing prints is not held against it
-        return answer
+        return self._ask(request, LOADING) if self.kind else self.child.ask(request, LOADING)
 
     def earlier(self, case: Case) -> list[tuple[str, Case]]:
         """Earlier cases with the same shape, whose results a cache might return, the latest first."""
