@@ -90,6 +90,14 @@ def test_the_document_goes_to_standard_output_and_the_table_beside_it(command, p
     assert {each["status"] for each in found.json()["properties"]} == {"FAIL", "N/A"}
 
 
+def test_a_message_that_no_terminal_takes_is_told_in_one_line(command, patient, tmp_path):
+    file, target = tmp_path / "found.json", f"{TARGETS}/wrong_behaviour.py:RaisesOddly"
+    found = command("conform", target, "--quick", "--json", file, "--dtype", "fp32")
+    said = "raises RuntimeError: a lone surrogate ?, a bell ? and a second line"
+    assert found.status == 1 and f"FAIL  forward           {said}" in found.out
+    assert json.loads(file.read_text(encoding="utf-8"))["properties"][0]["diagnosis"] == said
+
+
 def test_numbers_that_json_does_not_have_are_strings(command, patient):
     found = command("conform", f"{TARGETS}/wrong_values.py:EpsMissing", "--quick", "--json", "-", "--dtype", "fp32")
     by_name = {each["name"]: each for each in found.json()["properties"]}

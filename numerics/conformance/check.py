@@ -9,7 +9,7 @@ from numerics.conformance.probes import PROPERTIES
 from numerics.conformance.probes.line import FAIL, NOT_APPLICABLE, PASS, Failed, Finding, Line, NotApplicable
 from numerics.conformance.session import Options, Session
 from numerics.conformance.specs import Spec
-from numerics.conformance.target import Target
+from numerics.conformance.target import Target, printable
 
 __all__ = ["Report", "check"]
 
@@ -59,8 +59,8 @@ def check(
 def _found(session: Session, name: str) -> Finding:
     line = Line(session, name)
     try:
-        return Finding(name, PASS, PROPERTIES[name](line))
+        return Finding(name, PASS, printable(PROPERTIES[name](line)))
     except Failed as failed:
-        return Finding(name, FAIL, failed.fault.says, failed.fault.data())
+        return Finding(name, FAIL, printable(failed.fault.says), failed.fault.data())
     except NotApplicable as reason:
         return Finding(name, NOT_APPLICABLE, str(reason))

@@ -13,13 +13,18 @@ LAYER = "of a module class, a factory or a function"
 FUNCTION = "of a function f(x, weight, dy, eps)"
 
 
+def printable(text: str) -> str:
+    """A text in one line, without what a terminal or a file in UTF-8 does not take: a target may raise anything."""
+    return "".join(letter if letter.isprintable() else "?" for letter in " ".join(text.split()))
+
+
 class LoadError(Exception):
     """A target that cannot be loaded: the argument, what was given, and what is accepted, with the reason."""
 
     def __init__(self, argument: str, given: object, why: str = "") -> None:
         what = FUNCTION if argument == "--backward" else LAYER
         self.argument, self.given = argument, given
-        self.accepted = f"{PLACE} {what}{why and f' ({why})'}"
+        self.accepted = f"{PLACE} {what}{why and f' ({printable(why)})'}"
         super().__init__(f"{argument}: got {given!r}, accepts {self.accepted}")
 
 

@@ -186,6 +186,11 @@ class Raises(Phasors):
         raise RuntimeError("there is no kernel for this")
 
 
+class RaisesOddly(Phasors):
+    def forward(self, x):
+        raise RuntimeError("a lone surrogate \ud800, a bell \a\n and a second line")
+
+
 class Exits(Phasors):
     def forward(self, x):
         os._exit(0)
