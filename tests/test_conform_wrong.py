@@ -187,6 +187,14 @@ def test_a_target_that_hangs_when_it_is_imported_again_is_given_up(tmp_path):
     assert [each.status for each in report.findings] == ["FAIL", "FAIL"]
 
 
+def test_what_cannot_be_judged_is_not_passed(monkeypatch):
+    from numerics.conformance import diagnosis
+
+    monkeypatch.setattr(diagnosis, "name", lambda *arguments: 1 / 0)
+    finding = found("wrong_values", "EpsMissing", "eps")["eps"]
+    assert (finding.status, finding.diagnosis) == ("FAIL", "could not be judged: ZeroDivisionError: division by zero")
+
+
 def test_the_same_seed_replays_and_another_draws_other_inputs():
     runs = [
         found("wrong_values", "EpsMissing", "forward", options=Options(seed, quick=True))["forward"].input["x"]

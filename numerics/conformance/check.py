@@ -64,3 +64,5 @@ def _found(session: Session, name: str) -> Finding:
         return Finding(name, FAIL, printable(failed.fault.says), failed.fault.data())
     except NotApplicable as reason:
         return Finding(name, NOT_APPLICABLE, str(reason))
+    except Exception as error:  # what a target returns may be stranger than foreseen; it is not passed then
+        return Finding(name, FAIL, printable(f"could not be judged: {type(error).__name__}: {error}"))

@@ -72,12 +72,12 @@ def _all(line: Line, change: object, scalar: bool = False) -> str:
             fault = judge(session, case, session.call(case), EVERYTHING, line.worst)
             (right if fault is None else faults).append((what, fault))
     if faults:
-        _report(line, faults)
+        _report(line, faults, not right)
     return f"{len({what for what, _ in right})} layouts, transposed, sliced and expanded; {line.errors()}"
 
 
-def _report(line: Line, faults: list[tuple[str, Fault]]) -> None:
+def _report(line: Line, faults: list[tuple[str, Fault]], every: bool) -> None:
     what, fault = faults[0]
     others = [each for each in dict.fromkeys(name for name, _ in faults) if each != what]
-    also = f"; also {', '.join(others)}" if others else ""
+    also = "; so is every other layout" if every else f"; also {', '.join(others)}" if others else ""
     line.fail(Fault(f"{what}: {fault.says}{also}", fault.case, fault.entry, fault.row, fault.channel))
