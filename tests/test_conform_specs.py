@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 
+import numpy as np
 import pytest
 import torch
 
@@ -149,3 +150,31 @@ def test_a_layernorm_row_whose_variance_is_rounding_alone_is_not_judged():
     near = Case(spec, FP32, 1e-12, x, torch.ones_like(x), parameters, "around 0")
     assert far.output.error.isinf().all()
     assert (near.output.error <= roundings(512, FP32) * near.output.value.abs().max()).all()
+
+
+def extended(name, case):
+    """The output, and MRSNorm's input gradient, in numpy's widest format: 64 bits of precision or more on x86 and ARM."""
+    x, g = (each.double().numpy().astype(np.longdouble) for each in (case.x, case.g))
+    parameters = {role: each.double().numpy().astype(np.longdouble) for role, each in case.parameters.items()}
+    gamma, eps = parameters["gamma"], np.longdouble(case.eps)
+    if name == "rmsnorm":
+        return [gamma * x / np.sqrt((x * x).mean(-1, keepdims=True) + eps)]
+    if name == "layernorm":
+        centred = x - x.mean(-1, keepdims=True)
+        return [gamma * centred / np.sqrt((centred * centred).mean(-1, keepdims=True) + eps) + parameters["beta"]]
+    z, g, gamma = x.reshape(len(x), -1, 2), g.reshape(len(x), -1, 2), gamma[None, :, None]
+    r = np.sqrt((z * z).sum(-1, keepdims=True))
+    s = r.mean(-2, keepdims=True) + eps
+    omega = (gamma * g * z / s).sum((-1, -2), keepdims=True) / z.shape[1]
+    return [(gamma * z / s).reshape(x.shape), ((gamma * g - z / r * omega) / s).reshape(x.shape)]
+
+
+@pytest.mark.parametrize("channels", [16, 770, 8192])
+@pytest.mark.parametrize("name", ["mrsnorm", "rmsnorm", "layernorm"])
+def test_the_truths_own_error_is_nothing_beside_the_bound(name, channels):
+    """fp64 is enough for the truth: its error is below 2^-28 of the bound, and within the fp64 bound of a computation."""
+    case = data.draw(generator("extended", channels), find(name), FP32, (3, channels), 1e-6)
+    for exact, wide in zip((case.output, case.input_gradient), extended(name, case), strict=False):
+        error = np.abs(exact.value.numpy().astype(np.longdouble) - wide)
+        assert (error <= 2.0**-28 * exact.error.numpy()).all()
+        assert (error <= exact.error64.numpy()).all()
