@@ -153,7 +153,7 @@ def test_a_layernorm_row_whose_variance_is_rounding_alone_is_not_judged():
 
 
 def extended(name, case):
-    """The output, and MRSNorm's input gradient, in numpy's widest format: 64 bits of precision or more on x86 and ARM."""
+    """The output, and MRSNorm's input gradient, in numpy's widest format (64 bits of precision on x86)."""
     x, g = (each.double().numpy().astype(np.longdouble) for each in (case.x, case.g))
     parameters = {role: each.double().numpy().astype(np.longdouble) for role, each in case.parameters.items()}
     gamma, eps = parameters["gamma"], np.longdouble(case.eps)
@@ -172,7 +172,7 @@ def extended(name, case):
 @pytest.mark.parametrize("channels", [16, 770, 8192])
 @pytest.mark.parametrize("name", ["mrsnorm", "rmsnorm", "layernorm"])
 def test_the_truths_own_error_is_nothing_beside_the_bound(name, channels):
-    """fp64 is enough for the truth: its error is below 2^-28 of the bound, and within the fp64 bound of a computation."""
+    """fp64 is enough for the truth: its error is below 2^-28 of the bound, and within the bound for fp64."""
     case = data.draw(generator("extended", channels), find(name), FP32, (3, channels), 1e-6)
     for exact, wide in zip((case.output, case.input_gradient), extended(name, case), strict=False):
         error = np.abs(exact.value.numpy().astype(np.longdouble) - wide)
