@@ -71,6 +71,8 @@ BEHAVIOUR = [
     ("CachesGamma", "forward", "right in a fresh process, wrong in call"),
     ("OneBuffer", "forward", "another call before the output is read: forward"),
     ("SavesOnTheModule", "input-gradient", "another forward pass before the backward pass: input gradient"),
+    ("BothOrNone", "input-gradient", "with frozen parameters: input gradient zero"),
+    ("BothOrNone", "weight-gradient", "with an input that needs no gradient: weight gradient zero"),
     ("Zeros", "forward", "forward: returns zeros"),
     ("Unwritten", "forward", "forward: memory left unwritten"),
     ("Grid", "rows", "65,537 rows: forward: rows past 65,535 untouched"),

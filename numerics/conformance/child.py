@@ -139,14 +139,16 @@ class Served:
         key, memory = request["key"], self.memory
         inputs = [self._input(layout, request) for layout in request["inputs"]]
         own, passed, wanted = self.parameters[key], [], []
+        trained = request["grad"] and request["frozen"] != "parameters"
         for given in request["parameters"]:
             values = memory.tensor(given["layout"])
             if given["name"] is None:
-                passed.append(_requires_grad(values, request["grad"]) if request["grad"] else values)
+                passed.append(_requires_grad(values, trained))
                 wanted.append(passed[-1])
             else:
                 with _no_grad():
                     own[given["name"]].copy_(values)
+                _requires_grad(own[given["name"]], request["frozen"] != "parameters")
                 wanted.append(own[given["name"]])
         called = self.instances.get(key)
         if isinstance(called, torch.nn.Module):
@@ -190,8 +192,10 @@ class Served:
             self.objects = {name: found} if request["same_object"] else {}
         elif self.memory.device != "cpu":  # on a CPU it lies in the shared memory, and has the new values already
             capture.overwrite(found, self.memory.tensor(layout))
-        return _requires_grad(_detach(found), True) if request["grad"] else found
+        return _requires_grad(_detach(found), request["frozen"] != "input") if request["grad"] else found
 
     def _gradients(self, outputs: list, sources: list[torch.Tensor], upstream: list[torch.Tensor]) -> list:
+        live = [each for each in sources if each.requires_grad]
         with _enable():
-            return list(_grad(outputs, sources, upstream, allow_unused=True))
+            found = iter(_grad(outputs, live, upstream, allow_unused=True))
+        return [next(found) if each.requires_grad else None for each in sources]

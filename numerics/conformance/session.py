@@ -209,10 +209,12 @@ class Session:
         inference: bool = False,
         compiled: bool = False,
         between: Tensor | None = None,
+        frozen: str = "",
     ) -> Result:
         """Calls the target; never raises for what the target does.
 
-        `between` is another input, on which it is called before its output is read and before the backward pass.
+        `between` is another input, on which it is called before its output is read and before the backward pass;
+        `frozen`, "input" or "parameters", is what needs no gradient.
         """
         self.advance()
         if self.stopped:
@@ -231,6 +233,7 @@ class Session:
                 "grad": case.g is not None if grad is None else grad,
                 "inference": inference,
                 "same_object": same_object,
+                "frozen": frozen,
             }
             self.memory.begin(ELSEWHERE if elsewhere else 0)
             return self._called(case, given, flags, between, COMPILING if compiled else self.options.call_limit)

@@ -88,6 +88,30 @@ class _Saved(torch.autograd.Function):
         return *by_hand(*ctx.module.saved, dy, ctx.module.eps), None
 
 
+class _BothOrNone(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, weight, module):
+        ctx.save_for_backward(x, weight)
+        ctx.module = module
+        return module.plain(x)
+
+    @staticmethod
+    def backward(ctx, dy):
+        if not all(ctx.needs_input_grad[:2]):
+            return torch.zeros_like(dy), torch.zeros_like(ctx.saved_tensors[1]), None
+        return *by_hand(*ctx.saved_tensors, dy, ctx.module.eps), None
+
+
+class BothOrNone(Phasors):
+    """Takes it for granted that input and weight both need gradients."""
+
+    def plain(self, x):
+        return super().forward(x)
+
+    def forward(self, x):
+        return _BothOrNone.apply(x, self.weight, self)
+
+
 class SavesOnTheModule(Phasors):
     """What the backward pass needs is kept where the next forward pass overwrites it."""
 

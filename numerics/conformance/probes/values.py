@@ -49,6 +49,7 @@ def input_gradient(line: Line) -> str:
         if session.target.forward is not None and session.target.backward is None:
             case, another = (_case(line, fmt, data.gaussian, number, LARGE_EPS, True) for number in range(2))
             line.check(case, (INPUT,), between=another.x, hint="another forward pass before the backward pass: ")
+            line.check(case, (INPUT,), frozen="parameters", hint="with frozen parameters: ")
     return line.errors()
 
 
@@ -60,6 +61,9 @@ def weight_gradient(line: Line) -> str:
     for fmt in line.formats:
         for case, calls in _series(line, fmt, data.BACKWARD[:FEW], backward=True, most=FEW):
             _checked(line, case, calls, (PARAMETERS,))
+        if session.target.forward is not None and session.target.backward is None:
+            case = _case(line, fmt, data.gaussian, 0, LARGE_EPS, True)
+            line.check(case, (PARAMETERS,), frozen="input", hint="with an input that needs no gradient: ")
     for fmt in line.formats:
         large = () if session.options.quick and fmt != line.first else (MOST_ROWS,)
         for rows in (1, 7, 4096, *large):
