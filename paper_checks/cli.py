@@ -247,9 +247,7 @@ app.command(
 app.command("sweep", epilog=commands_sweep.EPILOG, short_help="Many random trials over a matrix of scenarios.")(
     commands_sweep.sweep
 )
-app.command("conform", epilog=commands_conform.EPILOG, short_help="Check an implementation: one line a property.")(
-    commands_conform.conform
-)
+app.command("conform", epilog=commands_conform.EPILOG)(commands_conform.conform)
 
 
 def call(arguments: list[str] | None = None) -> int:

@@ -74,8 +74,9 @@ def conform(
     ] = None,
     json: Annotated[Text, typer.Option(metavar="FILE", help="Write JSON; - is standard output.")] = None,
 ) -> None:
-    """Check an implementation of a normalization layer: values, gradients, edges, layouts, state; one line a property.
+    """Check an implementation of a layer, one line a property.
 
+    Values, gradients, edges, ranges, sizes, layouts, and what it remembers or changes.
     What is true is computed outside the process that runs TARGET; bounds on errors are derived from unit roundoffs.
     """
     from paper_checks import options
