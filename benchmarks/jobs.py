@@ -1,0 +1,27 @@
+"""Two worker processes against one, on the whole run."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmarks.benchmark import Benchmark
+
+
+def seconds(jobs: int) -> float:
+    """Wall time of `paper-checks run`, Coq left out: its proofs are checked once, before the workers start."""
+    command = [sys.executable, "-m", "paper_checks", "run", "--jobs", str(jobs), "--json", "-"]
+    start = time.perf_counter()
+    subprocess.run(
+        command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=Path(__file__).parents[1]
+    )
+    return time.perf_counter() - start
+
+
+def benchmarks() -> Iterator[Benchmark]:
+    """Each once: they take about a minute."""
+    one, two = seconds(1), seconds(2)
+    yield Benchmark("run --jobs 1 / --jobs 2", one / two, 1.7, "higher", f"{one:.0f} s / {two:.0f} s, two cores")
