@@ -1,6 +1,7 @@
 # Needs Python 3.11 or newer and make; everything else is installed into .venv.
 #   make verify   decide every claim and print the verdicts
 #   make test     run the proofs and the tests
+#   make bench    measure speed, as ratios, into benchmarks/latest.json
 #   make coq      have Coq check the proofs written for it, in about a minute
 #   PYTHON=/path/to/python make verify   use a particular interpreter
 
@@ -10,7 +11,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --constraint con
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help verify test lint coq clean
+.PHONY: help verify test lint coq bench clean
 
 help: ## say what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,6 +28,9 @@ lint: $(VENV)/installed-dev ## check style and formatting
 
 coq: $(VENV)/created ## have Coq check its proofs and refuse altered ones (Debian: coq, libcoq-coquelicot)
 	@timeout 500 $(BIN)/python -m theory.coq_twins --mutants
+
+bench: $(VENV)/installed-dev ## measure speed, as ratios side by side
+	$(BIN)/python -m benchmarks
 
 clean: ## remove what make and Python built
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis theory/coq/.build

@@ -25,28 +25,29 @@ from numerics.inputs import batches, formats, phasor_view
 from numerics.judge import Tally
 from numerics.measure import Measurement, Settings
 from numerics.norms import mrs_norm, mrs_scale
-from numerics.rounding import FP64, gradient_error
+from numerics.phasor_math import dot, length, times
+from numerics.rounding import FP64, gradient_errors
 
 
 def scale(z: Tensor, eps: float) -> Tensor:
     """S of phasors: (T, P, 2) -> (T, 1, 1)."""
-    return torch.linalg.vector_norm(z, dim=-1, keepdim=True).mean(dim=-2, keepdim=True) + eps
+    return length(z).mean(dim=-1)[..., None, None] + eps
 
 
 def omega(z: Tensor, g: Tensor, gamma: Tensor, eps: float) -> Tensor:
     """Omega: (T, P, 2), (T, P, 2), (P,) -> (T, 1, 1)."""
     zhat = z / scale(z, eps)
-    return (gamma[:, None] * (g * zhat).sum(-1, keepdim=True)).sum(-2, keepdim=True) / z.shape[-2]
+    return (gamma * dot(g, zhat)).sum(-1)[..., None, None] / z.shape[-2]
 
 
 def unit(z: Tensor) -> Tensor:
     """u_i = z_i / r_i, NaN at z_i = 0: (T, P, 2) -> (T, P, 2)."""
-    return z / torch.linalg.vector_norm(z, dim=-1, keepdim=True)
+    return times(z, 1 / length(z))
 
 
 def printed(z: Tensor, g: Tensor, gamma: Tensor, eps: float) -> Tensor:
     """Eq. 5: (T, P, 2), (T, P, 2), (P,) -> (T, P, 2)."""
-    return (gamma[:, None] * g - unit(z) * omega(z, g, gamma, eps)) / scale(z, eps)
+    return (times(g, gamma) - unit(z) * omega(z, g, gamma, eps)) / scale(z, eps)
 
 
 def measure(settings: Settings) -> Iterator[Measurement]:
@@ -58,7 +59,7 @@ def measure(settings: Settings) -> Iterator[Measurement]:
             measured = input_gradient(partial(mrs_norm, weight=b.gamma, eps=b.eps), b.h, b.g)
             z, g, gamma = b.z, phasor_view(b.g), b.gamma.double()
             s = mrs_scale(b.h.double(), b.eps)
-            lost, lost64 = (gradient_error(z, g, gamma, s, f) for f in (fmt, FP64))
+            lost, lost64 = gradient_errors(z, g, gamma, s, fmt, FP64)
             zero = (z == 0).all(dim=-1, keepdim=True)
             measured = phasor_view(measured)
             tally.compare(b, measured, printed(z, g, gamma, b.eps), lost, lost64, where=~zero)

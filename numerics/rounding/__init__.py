@@ -5,7 +5,13 @@
 the last rounding, and `conditions` says what cancellation makes of a bound. All bounds are evaluated in fp64.
 """
 
-from numerics.rounding.backward import direction, gradient_error, own_gradient_error, rms_gradient_error
+from numerics.rounding.backward import (
+    direction,
+    gradient_error,
+    gradient_errors,
+    own_gradient_error,
+    rms_gradient_error,
+)
 from numerics.rounding.conditions import condition, omega_condition, score_condition
 from numerics.rounding.counts import (
     MAGNITUDE,
@@ -47,6 +53,7 @@ __all__ = [
     "direction",
     "domain",
     "gradient_error",
+    "gradient_errors",
     "log_error",
     "ma_gradient_error",
     "ma_magnitude_gradient_error",

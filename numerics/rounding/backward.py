@@ -20,6 +20,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from numerics.phasor_math import length, times
 from numerics.rounding.counts import pair_sum_roundings, rms_roundings, roundings, scale_roundings, sum_roundings
 from numerics.rounding.formats import Format
 
@@ -29,11 +30,19 @@ def gradient_error(z: Tensor, g: Tensor, gamma: Tensor, scale: Tensor, fmt: Form
 
     z, g: (T, P, 2); gamma: (P,); scale S: (T, 1); result (T, P, 2).
     """
+    (bound,) = gradient_errors(z, g, gamma, scale, fmt)
+    return bound
+
+
+def gradient_errors(z: Tensor, g: Tensor, gamma: Tensor, scale: Tensor, *formats: Format) -> list[Tensor]:
+    """`gradient_error` in several formats; what does not depend on the format is computed once."""
     s, phasors = scale.unsqueeze(-1), z.shape[-2]  # (T, 1, 1)
-    weighted = (gamma.unsqueeze(-1) * g).abs()
-    mean_a = (weighted * (z / s).abs()).sum((-1, -2), keepdim=True) / phasors
-    terms = pair_sum_roundings(phasors, fmt.any_order)
-    return _two_terms(weighted, direction(z).abs(), mean_a, s, phasors, terms, fmt)
+    weighted = times(g, gamma).abs_()
+    mean_a = (weighted * z.abs()).sum((-1, -2), keepdim=True) / s / phasors
+    r = length(z)
+    u = times(z, torch.where(r > 0, 1 / r, 0.0)).abs_()
+    terms = [pair_sum_roundings(phasors, fmt.any_order) for fmt in formats]
+    return _two_terms(weighted, u, mean_a, s, phasors, terms, formats)
 
 
 def own_gradient_error(z: Tensor, v: Tensor, gamma: Tensor, scale: Tensor, phasors: int, fmt: Format) -> Tensor:
@@ -45,15 +54,26 @@ def own_gradient_error(z: Tensor, v: Tensor, gamma: Tensor, scale: Tensor, phaso
     s = scale.unsqueeze(-1)  # (T, 1, 1)
     weighted = (gamma.unsqueeze(-1) * v).abs()
     mean_a = (weighted * (z / s).abs()).sum(-1, keepdim=True) / phasors
-    return _two_terms(weighted, direction(z).abs(), mean_a, s, phasors, 1, fmt)
+    (bound,) = _two_terms(weighted, direction(z).abs(), mean_a, s, phasors, [1], (fmt,))
+    return bound
 
 
-def _two_terms(weighted: Tensor, u: Tensor, mean_a: Tensor, s: Tensor, phasors: int, terms: int, fmt: Format) -> Tensor:
-    """The bound of `gradient_error` from |gamma g|, |u|, A, S, and the roundings in the sum over k."""
-    acc, count = fmt.accumulation, scale_roundings(phasors, fmt)
-    direct = roundings(count + 4, acc) * weighted / s
-    interference = roundings(2 * count + terms + 14, acc) * u * mean_a / s
-    return direct + interference + acc.underflow * (1 + (2 + mean_a + u * (4 + 2 / s)) / s)
+def _two_terms(
+    weighted: Tensor, u: Tensor, mean_a: Tensor, s: Tensor, phasors: int, terms: list[int], formats: tuple[Format, ...]
+) -> list[Tensor]:
+    """The bound of `gradient_error` from |gamma g|, |u|, A, S, and the roundings in the sum over k, in each format.
+
+    direct |gamma g|/S + interference |u| A/S + eta (1 + (2 + A)/S + |u| (4 + 2/S)/S), by powers of |u|.
+    """
+    bounds = []
+    for fmt, sum_over_k in zip(formats, terms, strict=True):
+        acc, count = fmt.accumulation, scale_roundings(phasors, fmt)
+        direct = roundings(count + 4, acc)
+        interference = roundings(2 * count + sum_over_k + 14, acc)
+        with_u = (interference * mean_a + acc.underflow * (4 + 2 / s)) / s
+        without = acc.underflow * (1 + (2 + mean_a) / s)
+        bounds.append((weighted * (direct / s)).add_(u * with_u).add_(without))
+    return bounds
 
 
 def rms_gradient_error(x: Tensor, g: Tensor, gamma: Tensor, scale: Tensor, fmt: Format) -> Tensor:
@@ -78,5 +98,5 @@ def rms_gradient_error(x: Tensor, g: Tensor, gamma: Tensor, scale: Tensor, fmt: 
 
 def direction(z: Tensor) -> Tensor:
     """u = z / |z| in the dtype of z, and 0 where z is: the subgradient the layers use. (..., 2) -> (..., 2)."""
-    r = torch.linalg.vector_norm(z, dim=-1, keepdim=True)
-    return torch.where(r > 0, z / r, torch.zeros_like(z))
+    r = length(z)
+    return torch.where(r > 0, z.movedim(-1, 0) / r, 0.0).movedim(0, -1)
