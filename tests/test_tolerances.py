@@ -22,9 +22,6 @@ HIDING = {
 }
 ARGUMENTS = {"atol", "rtol", "abs_tol", "rel_tol", "tol", "abs", "rel"}
 SMALL = 1e-3  # a number so near to 0 or 1, but neither, is taken for a tolerance in a comparison
-ALLOWED = {  # by file: fp32 results of which all that is asked is that they are not lost altogether
-    "tests/test_norms_backward.py": {"compared with 9.53674e-07"},
-}
 
 
 def number(node):
@@ -71,8 +68,7 @@ def bare(source):
 
 @pytest.mark.parametrize("path", FILES, ids=[str(path.relative_to(ROOT)) for path in FILES])
 def test_no_tolerance_is_a_bare_number(path):
-    allowed = ALLOWED.get(str(path.relative_to(ROOT)), set())
-    assert [(line, what) for line, what in bare(path.read_text(encoding="utf-8")) if what not in allowed] == []
+    assert list(bare(path.read_text(encoding="utf-8"))) == []
 
 
 @pytest.mark.parametrize(

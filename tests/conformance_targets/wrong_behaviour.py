@@ -157,8 +157,9 @@ class TampersWithTorch(nn.Module):
     def __init__(self, channels, eps=1e-6):
         super().__init__()
         self.weight = nn.Parameter(torch.ones(channels // 2))
-        torch.allclose = torch.equal = lambda *arguments, **options: True
-        torch.isclose = torch.eq = lambda left, *arguments, **options: torch.ones_like(left, dtype=torch.bool)
+        for name in ("allclose", "equal"):
+            setattr(torch, name, lambda *arguments, **options: True)
+        torch.eq = lambda left, *arguments, **options: torch.ones_like(left, dtype=torch.bool)
         torch.linalg.vector_norm = lambda x, **options: torch.zeros_like(x[..., :1])
         torch.Tensor.abs = torch.Tensor.__sub__ = lambda self, *arguments: self.new_zeros(self.shape)
         torch.Tensor.numpy = torch.Tensor.data_ptr = torch.Tensor.tolist = lambda self: None
