@@ -24,6 +24,7 @@ import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 
 import sympy as sp
 from sympy.tensor.indexed import IndexedBase
@@ -99,6 +100,11 @@ class Inputs:
     exponents: frozenset[sp.Symbol]
     least: int = 1  # the largest position that is written as a number
 
+    @cached_property
+    def _in_order(self) -> tuple[list[sp.Symbol], list[IndexedBase]]:
+        """Symbols and families by name, so that what is drawn for one does not depend on the process."""
+        return sorted(self.symbols, key=str), sorted(self.families, key=str)
+
     def wide(self) -> Inputs:
         """The same with every family there is, for conditions that look at others."""
         return replace(self, symbols=self.symbols | {eps}, families=self.families | {*MAGNITUDES, *SCALARS})
@@ -109,7 +115,8 @@ class Inputs:
         """A sample of one of the `SHAPES`; `exponent` is the value of every symbol that occurs in an exponent."""
         scale = {"inside": Fraction(1, length << 2 * bits + 2), "fine": Fraction(1, 8)}.get(shape, 1)
         numbers: dict[sp.Symbol, Fraction | int] = {}
-        for symbol in sorted(self.symbols, key=str):
+        symbols, families = self._in_order
+        for symbol in symbols:
             if symbol in self.lengths:
                 numbers[symbol] = length
             elif symbol in self.exponents:
@@ -118,7 +125,7 @@ class Inputs:
                 numbers[symbol] = _draw(rng, bits, bool(symbol.is_nonnegative)) * (1 if symbol.is_integer else scale)
         lists: dict[IndexedBase, list] = {}
         common: dict[int, tuple[int, ...]] = {}
-        for base in sorted(self.families, key=str):
+        for base in families:
             vectors = vectors_of(base)
             if vectors is None:
                 lists[base] = [_draw(rng, bits, bool(base.label.is_nonnegative)) for _ in range(length)]
