@@ -6,6 +6,8 @@ Tried where it is hardest without leaving the domain of the error bounds: rows w
 largest that the domain allows, at eps = 0. The output of such a row is +-s gamma sqrt N there and alpha W log S
 elsewhere; it may be off by `rounding.ma_output_error` and its last rounding.
 
+The computed S^2 has twice the roundings of S_RMS.
+
 At x = 0 this project's layer is defined as its docstring says: alpha W log sqrt(eps) with the gradient
 s gamma g / sqrt(eps) for eps > 0, and 0 with the gradient 0 for eps = 0, exactly.
 """
@@ -20,18 +22,31 @@ import torch
 from torch import Tensor
 
 from numerics.gradients import input_gradient
-from numerics.inputs import formats
-from numerics.magnitude_rounding import measured, over
+from numerics.inputs import Batch, formats
+from numerics.judge import Tally
+from numerics.magnitude_rounding import measured, over, random_magnitude
 from numerics.measure import Measurement, Settings
 from numerics.norms import MA_ALPHA as ALPHA
 from numerics.norms import MA_S as S
 from numerics.norms import ma_rms_norm, rms_scale
-from numerics.rounding import FP64, Format, ma_gradient_error, ma_output_error, rounded, roundings, settle_overflow
+from numerics.rounding import (
+    FP64,
+    Format,
+    ma_gradient_error,
+    ma_output_error,
+    rms_roundings,
+    rounded,
+    roundings,
+    settle_overflow,
+)
 from numerics.scenarios import generator, normal
+from numerics.worst_rows import worst_rows
 
 SLUG = "ma-edge"
 WIDTHS = (1, 2, 7, 64, 384)
 EPSILONS = (1e-6, 1e-3, 0.125)
+INSIDE = "with eps inside the root"
+NEAR = 0.99  # of the largest eps / S^2, which a simple row comes near to
 
 
 def printed(x: Tensor, gamma: Tensor, magnitude: Tensor) -> Tensor:
@@ -51,7 +66,7 @@ def slope_at_zero(gamma: Tensor, g: Tensor, eps: float) -> Tensor:
 
 
 def measure(settings: Settings) -> Iterator[Measurement]:
-    """Rows with one extreme channel, and the zero row with and without eps; three measurements a format."""
+    """Rows with one extreme channel, the zero row with and without eps, and searched rows."""
     for fmt in formats(settings):
         drawn = [_weights(settings, fmt, channels) for channels in WIDTHS]
         scope = f"N in {{{', '.join(map(str, WIDTHS))}}}"
@@ -62,6 +77,26 @@ def measure(settings: Settings) -> Iterator[Measurement]:
         yield measured(settings, fmt, "the value at x = 0", f"{scope}, eps in {{{tried}}}, output and gradient", ratios)
         ratios = torch.stack([_nothing(*weights) for weights in drawn])
         yield measured(settings, fmt, "0 without eps", f"{scope}, x = 0, eps = 0, output and gradient", ratios)
+        yield from _searched(fmt, settings)
+
+
+def _searched(fmt: Format, settings: Settings) -> Iterator[Measurement]:
+    """The formula, and eps <= S^2, at the rows that a search finds."""
+
+    def output(b: Batch, tally: Tally) -> None:
+        ratio = _output(b.h, b.gamma, random_magnitude(SLUG, b, settings), fmt)
+        tally.add(b, ratio, torch.ones_like(ratio))
+
+    def root(b: Batch, tally: Tally) -> None:
+        square = rms_scale(b.h, b.eps).double().square()
+        slack = roundings(2 * rms_roundings(b.h.shape[-1]) + 2, fmt.accumulation)
+        tally.add(b, torch.full_like(square, b.eps), square * (1 + slack))
+
+    what = "error of the output over its bound"
+    yield from worst_rows(
+        SLUG, "as printed", fmt, settings, output, what, places=((2, 0.0), (64, 0.0)), channel_weights=True
+    )
+    yield from worst_rows(SLUG, INSIDE, fmt, settings, root, "eps over S^2", places=((2, 0.125),), keep=NEAR)
 
 
 def _weights(settings: Settings, fmt: Format, channels: int) -> tuple[Tensor, Tensor, Tensor]:
@@ -76,6 +111,11 @@ def _extremes(fmt: Format, gamma: Tensor, magnitude: Tensor) -> Tensor:
     low = max(2 * (2 * acc.smallest_normal * len(gamma)) ** 0.5, fmt.smallest_normal)
     x = torch.zeros(2, len(gamma), dtype=fmt.dtype, device=gamma.device)
     x[0, 0], x[1, -1] = low, -min(fmt.largest, acc.largest**0.5 / 4)
+    return _output(x, gamma, magnitude, fmt)
+
+
+def _output(x: Tensor, gamma: Tensor, magnitude: Tensor, fmt: Format) -> Tensor:
+    """The worst ratio of error to bound of each row's output at eps = 0: (T, N), (N,), (N,) -> (T,)."""
     y, wide = ma_rms_norm(x, gamma, magnitude, eps=0.0), x.double()
     scale, exact = rms_scale(wide, 0.0), printed(wide, gamma.double(), magnitude.double())
     lost = ma_output_error(wide, gamma.double(), magnitude.double(), scale, fmt)

@@ -20,17 +20,23 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from numerics.inputs import formats
+from numerics.inputs import Batch, formats
+from numerics.judge import Tally
+from numerics.logit_bounds import SHOWN, phasor_data
 from numerics.magnitude_rounding import measured
 from numerics.measure import Measurement, Settings
 from numerics.norms import MA_ALPHA as ALPHA
 from numerics.norms import ma_rms_norm, rms_scale
 from numerics.rounding import FP64, Format, ma_output_error, rounded, roundings
 from numerics.scenarios import generator, normal, uniform
+from numerics.search import Found, ascend, minimised, sharpened
+from numerics.worst_rows import worst_rows
 
 SLUG = "ma-p99"
 FACTOR = 5.0  # s
 CHANNELS = 64
+PLACES = ((2, 0.0),)  # (P, eps) of the searched rows of N = 2 P channels
+STARTS = ("gaussian", "outlier", "mixed")
 SHIFT, CODES = "the second term moves it by at most max |alpha W log R|", "no more codes"
 
 
@@ -46,6 +52,7 @@ def corrected(quantile: Tensor) -> Tensor:
 
 def measure(settings: Settings) -> Iterator[Measurement]:
     """The largest outputs, the quantiles with and without the second term, and the values that are taken."""
+    found = _search(settings)
     for fmt in formats(settings):
         x, gamma, w = _draw(settings, fmt)
         plain = ma_rms_norm(x, gamma, None, 1.0, eps=0.0)
@@ -75,6 +82,10 @@ def measure(settings: Settings) -> Iterator[Measurement]:
             level + lost[1] + lost[2] + roundings(6, FP64) * (size.abs() + level)
         )
         yield measured(settings, fmt, SHIFT, scope, moved)
+        yield from worst_rows(
+            SLUG, "corrected", fmt, settings, _stretched, "error of a quantile over its bound", PLACES
+        )
+        yield _shifted(settings, fmt, found)
         if fmt != fmt.accumulation:
             yield _codes(settings, fmt)
 
@@ -97,6 +108,62 @@ def _lost(x: Tensor, gamma: Tensor, magnitude: Tensor, s: float, fmt: Format) ->
         rounded(ma_output_error(wide, *weights, scale, fmt, s), exact, fmt).amax()
         + roundings(4, FP64) * exact.abs().amax()
     )
+
+
+def _stretched(b: Batch, tally: Tally) -> None:
+    """The quantiles of each row at s = 5 against those at s = 1."""
+    none = torch.zeros_like(b.gamma)
+    signed, size = (_row_quantiles(ma_rms_norm(b.h, b.gamma, None, s, eps=0.0)) for s in (1.0, FACTOR))
+    lost = [torch.stack([_lost(x[None], b.gamma, none, s, b.fmt) for x in b.h])[:, None] for s in (1.0, FACTOR)]
+    allowed = FACTOR * lost[0] + lost[1] + roundings(6, FP64) * size.abs()
+    tally.add(b, (size - corrected(signed)).abs(), allowed)
+
+
+def _search(settings: Settings) -> Found:
+    """A row x and weights W, gamma = 1, whose second term moves a quantile most for its size, by gradient ascent."""
+
+    def value(points: Tensor) -> Tensor:
+        x, w = points.flatten(-2).unbind(1)  # (R, N) each
+        scale = rms_scale(x, 0.0)
+        level = ALPHA * w * scale.log()
+        moved = _row_quantiles(FACTOR * x / scale + level) - _row_quantiles(FACTOR * x / scale)
+        return moved.abs().amax(-1) / level.abs().amax(-1)
+
+    restarts, steps = (32, 120) if settings.full else (4, 60)
+    seed = generator(settings.seed, SLUG, "search").initial_seed()
+    options = {"starts": STARTS, "restarts": restarts, "steps": steps, "device": settings.device}
+    found = ascend(value, vectors=2, phasors=CHANNELS // 2, seed=seed, **options)
+    return (sharpened if settings.full else minimised)(found, value)
+
+
+def _shifted(settings: Settings, fmt: Format, found: Found) -> Measurement:
+    """The bound on what the second term moves at what the search found, gamma = 1."""
+    x, w = found.rounded(fmt.dtype).unsqueeze(1).unbind(0)  # (1, N) each
+    gamma, w = torch.ones_like(x[0]), w[0]
+    wide, both = (ma_rms_norm(x, gamma, value, FACTOR, eps=0.0) for value in (None, w))
+    lost = sum(_lost(x, gamma, value, FACTOR, fmt) for value in (0 * w, w))
+    level = (ALPHA * w.double() * rms_scale(x.double(), 0.0).log()).abs().amax()
+    size = _quantiles(wide)
+    # what the outputs lost may have widened the move as well as narrowed it: only a certain excess is a violation
+    ratios = (_quantiles(both) - size).abs() / (level + lost + roundings(6, FP64) * (size.abs() + level))
+    starts = ", ".join(f"{value:.4g} from {name}" for name, value in found.by_start.items())
+    few = {"x": phasor_data(x[0]), "W": phasor_data(w)}
+    return measured(
+        settings,
+        fmt,
+        SHIFT,
+        f"N = {CHANNELS}, one row, gamma = 1, found by gradient ascent",
+        ratios,
+        kind="adversarial",
+        detail=f"the move over its bound: {starts}",
+        witness={"N": CHANNELS, **few} if sum(map(len, few.values())) <= SHOWN else None,
+    )
+
+
+def _row_quantiles(y: Tensor) -> Tensor:
+    """The 99th percentiles of y and of |y| in each row: (T, N) -> (T, 2)."""
+    wide = y.double()
+    return torch.stack((wide.quantile(0.99, dim=-1), wide.abs().quantile(0.99, dim=-1)), dim=-1)
 
 
 def _quantiles(y: Tensor) -> Tensor:

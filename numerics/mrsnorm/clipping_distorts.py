@@ -26,6 +26,7 @@ from numerics.judge import Tally
 from numerics.measure import Measurement, Settings
 from numerics.norms import ACCUMULATION
 from numerics.rounding import FP64, Format, roundings
+from numerics.worst_rows import worst_rows
 
 WIDEST = 64
 SHRINK = 7.0  # no power of two: those round nothing
@@ -65,17 +66,21 @@ def _noise(v: Tensor, c: Tensor, fmt: Format) -> Tensor:
     return t / (1 - t) + 2 * underflow + roundings(v.shape[-1] + 8, FP64)
 
 
-def _whole(b: Batch, turned: Tally, kept: Tally, length: Tally) -> None:
+def _whole(b: Batch, turned: Tally | None, kept: Tally | None, length: Tally | None) -> None:
+    """Of the claim, of the direction and of the length after clipping, what there is a tally for."""
     v = b.g
     norm = torch.linalg.vector_norm(v.double(), dim=-1, keepdim=True)
     threshold = norm / SHRINK
     c = clip(v, threshold)
     found, noise = sine(c, v), _noise(v, c, b.fmt)
-    turned.add(b, printed(noise), found)
     angle, size = corrected(threshold.squeeze(-1))
-    kept.add(b, (found - angle).abs(), noise)
-    relative = roundings(v.shape[-1] // 2 + 6, b.fmt.accumulation) + 2 * noise
-    length.add(b, (torch.linalg.vector_norm(c.double(), dim=-1) - size).abs(), relative * threshold.squeeze(-1))
+    if turned:
+        turned.add(b, printed(noise), found)
+    if kept:
+        kept.add(b, (found - angle).abs(), noise)
+    if length:
+        relative = roundings(v.shape[-1] // 2 + 6, b.fmt.accumulation) + 2 * noise
+        length.add(b, (torch.linalg.vector_norm(c.double(), dim=-1) - size).abs(), relative * threshold.squeeze(-1))
 
 
 def _others(b: Batch, parts: Tally, examples: Tally) -> None:
@@ -97,7 +102,7 @@ def _others(b: Batch, parts: Tally, examples: Tally) -> None:
 
 
 def measure(settings: Settings) -> Iterator[Measurement]:
-    """Five measurements a format: the claim, direction and length after clipping, and two other ways to clip."""
+    """The claim, direction and length after clipping, also at searched rows, and two other ways to clip."""
     for fmt in formats(settings):
         turned = Tally("as printed", fmt, settings)
         kept, length = Tally("corrected", fmt, settings), Tally("corrected", fmt, settings)
@@ -108,6 +113,11 @@ def measure(settings: Settings) -> Iterator[Measurement]:
         yield turned.measurement("what rounding may turn over what clipping by the whole norm does turn")
         yield kept.measurement("|sin| of the angle between v and its clipped form")
         yield length.measurement("|c| against C")
+        for what, check in (
+            ("|sin| between v and its clipped form over its bound", lambda b, tally: _whole(b, None, tally, None)),
+            ("distance of |c| from C over its bound", lambda b, tally: _whole(b, None, None, tally)),
+        ):
+            yield from worst_rows("clipping-distorts", "corrected", fmt, settings, check, what)
         yield parts.measurement("|sin| after clipping by value, and each half of the row by itself, fp64")
         yield examples.measurement("|sin| of the mean of two clipped rows and the mean of the rows, fp64")
 

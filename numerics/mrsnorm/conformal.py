@@ -16,7 +16,7 @@ J v.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import torch
@@ -37,9 +37,12 @@ from numerics.rounding import (
     scale_roundings,
     settle_overflow,
 )
+from numerics.worst_rows import KEEP, worst_rows
 
 WIDEST = 64
 CHOSEN = 2
+NEAR = 0.99  # of the largest ratio of the stretches, which a simple row comes near to
+STRETCHES, SMALLER = "stretches of the map itself", "the map itself is nowhere conformal"
 
 
 def printed(gamma: Tensor, scale: Tensor) -> Tensor:
@@ -93,30 +96,52 @@ def stretch(b: Batch, chosen: Tensor, n: Tensor) -> tuple[Tensor, Tensor]:
     return (n * d).sum(-1) / share, allowed + roundings(scale_roundings(b.phasors) + 8, FP64) * 2 / scale
 
 
+def _itself(b: Batch, chosen: Tensor, stretches: Tally | None, smaller: Tally | None) -> None:
+    """The two stretches of the layer against their formulas, and the one along z_i against the one across."""
+    u, scale = direction(pick(b.z, chosen)), mrs_scale(b.h.double(), b.eps)
+    across = torch.stack((-u[..., 1], u[..., 0]), dim=-1)
+    r = torch.linalg.vector_norm(pick(b.z, chosen), dim=-1)
+    (radial, radial_off), (tangential, tangential_off) = (stretch(b, chosen, n) for n in (u, across))
+    if stretches:
+        error = torch.maximum(
+            (radial - (1 - r / (b.phasors * scale)) / scale).abs() / radial_off,
+            (tangential - 1 / scale).abs() / tangential_off,
+        )
+        stretches.add(b, error, torch.ones_like(error), r > 0, chosen)
+    if smaller:
+        smaller.add(b, radial.abs(), tangential + radial_off + tangential_off, r > 0, chosen)
+        apart = (r > 0) & (radial + radial_off < tangential - tangential_off)
+        smaller.count("pairs of stretches that are certainly different", apart.sum())
+
+
+def _searched(fmt: Format, settings: Settings) -> Iterator[Measurement]:
+    """The same three at searched rows, at both phasors of P = 2."""
+    for statement, what, check, keep in (
+        ("as printed", "distance of J^T J from its multiple of I over its bound", _angles, KEEP),
+        (STRETCHES, "error of a stretch over its bound", lambda b, chosen, t: _itself(b, chosen, t, None), KEEP),
+        (SMALLER, "stretch along z_i over the one across", lambda b, chosen, t: _itself(b, chosen, None, t), NEAR),
+    ):
+
+        def both(b: Batch, tally: Tally, check: Callable[[Batch, Tensor, Tally], None] = check) -> None:
+            check(b, torch.arange(CHOSEN, device=b.h.device).expand(len(b.h), -1), tally)
+
+        yield from worst_rows("conformal", statement, fmt, settings, both, what, ((CHOSEN, 0.125),), keep=keep)
+
+
 def measure(settings: Settings) -> Iterator[Measurement]:
-    """Three measurements a format: angles with S held fixed, and the two stretches of the map itself."""
+    """Angles with S held fixed, and the two stretches of the map itself, on random and on searched rows."""
     for fmt in formats(settings):
         angles = Tally("as printed", fmt, settings)
-        stretches = Tally("stretches of the map itself", fmt, settings)
-        smaller = Tally("the map itself is nowhere conformal", fmt, settings)
+        stretches = Tally(STRETCHES, fmt, settings)
+        smaller = Tally(SMALLER, fmt, settings)
         for b in batches("conformal", fmt, settings, widest=WIDEST):
             chosen = choose(b, CHOSEN, settings.seed)
             _angles(b, chosen, angles)
-            u, scale = direction(pick(b.z, chosen)), mrs_scale(b.h.double(), b.eps)
-            across = torch.stack((-u[..., 1], u[..., 0]), dim=-1)
-            r = torch.linalg.vector_norm(pick(b.z, chosen), dim=-1)
-            (radial, radial_off), (tangential, tangential_off) = (stretch(b, chosen, n) for n in (u, across))
-            error = torch.maximum(
-                (radial - (1 - r / (b.phasors * scale)) / scale).abs() / radial_off,
-                (tangential - 1 / scale).abs() / tangential_off,
-            )
-            stretches.add(b, error, torch.ones_like(error), r > 0, chosen)
-            smaller.add(b, radial.abs(), tangential + radial_off + tangential_off, r > 0, chosen)
-            apart = (r > 0) & (radial + radial_off < tangential - tangential_off)
-            smaller.count("pairs of stretches that are certainly different", apart.sum())
+            _itself(b, chosen, stretches, smaller)
         yield angles.measurement("S held fixed")
         yield stretches.measurement("along z_i and across it, z_i != 0, gamma = 1")
         yield smaller.measurement("stretch along z_i over the one across")
+        yield from _searched(fmt, settings)
 
 
 MUTANTS = {

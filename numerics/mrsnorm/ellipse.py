@@ -25,6 +25,10 @@ from numerics.judge import Tally
 from numerics.measure import Measurement, Settings
 from numerics.norms import rms_norm, rms_scale
 from numerics.rounding import FP64, rms_roundings, rounded, roundings
+from numerics.worst_rows import worst_rows
+
+STEADY = "the scale is the same all round the circle"
+PLACES = ((2, 0.125),)  # (P, eps) of the searched rows
 
 
 def printed(gamma: Tensor, scale: Tensor) -> Tensor:
@@ -52,6 +56,12 @@ def _on_ellipse(b: Batch, tally: Tally) -> None:
     tally.add(b, ((o.square() / printed(gamma, scale)).sum(-1) - r2).abs(), bound, where)
 
 
+def _steady(b: Batch, tally: Tally) -> None:
+    before, after = (rms_scale(h, b.eps).double() for h in (b.h, quarter(b.h)))
+    bound = 2 * roundings(rms_roundings(b.h.shape[-1]), b.fmt.accumulation) * before
+    tally.add(b, (after - before).abs(), bound, before > 0)
+
+
 def _apart(b: Batch) -> float:
     """The largest ratio of the semi-axes of a phasor's ellipse."""
     axes = b.gamma.double().unflatten(-1, (-1, 2)).abs()
@@ -60,21 +70,24 @@ def _apart(b: Batch) -> float:
 
 
 def measure(settings: Settings) -> Iterator[Measurement]:
-    """Two measurements a format: the equation of the ellipse, and S_RMS round the circle."""
+    """The equation of the ellipse and S_RMS round the circle, each on random and on searched rows."""
     for fmt in formats(settings):
         on_it = Tally("as printed", fmt, settings)
-        steady = Tally("the scale is the same all round the circle", fmt, settings)
+        steady = Tally(STEADY, fmt, settings)
         longest = 1.0
         for b in batches("ellipse", fmt, settings, channel_weights=True):
             longest = max(longest, _apart(b))
-            turned = replace(b, h=quarter(b.h))
             _on_ellipse(b, on_it)
-            _on_ellipse(turned, on_it)
-            before, after = (rms_scale(x.h, x.eps).double() for x in (b, turned))
-            bound = 2 * roundings(rms_roundings(b.h.shape[-1]), fmt.accumulation) * before
-            steady.add(b, (after - before).abs(), bound, before > 0)
+            _on_ellipse(replace(b, h=quarter(b.h)), on_it)
+            _steady(b, steady)
         yield on_it.measurement(f"weights of different size; semi-axes differ by a factor of up to {longest:.3g}")
         yield steady.measurement("S_RMS after every phasor is turned by a right angle")
+        what = "distance from the ellipse over its bound"
+        yield from worst_rows(
+            "ellipse", "as printed", fmt, settings, _on_ellipse, what, places=PLACES, channel_weights=True
+        )
+        what = "change of S_RMS over its bound"
+        yield from worst_rows("ellipse", STEADY, fmt, settings, _steady, what, places=PLACES, channel_weights=True)
 
 
 MUTANTS = {

@@ -34,6 +34,7 @@ from numerics.judge import Tally, plain
 from numerics.measure import Measurement, Settings
 from numerics.norms import mrs_norm, mrs_scale
 from numerics.rounding import FP64, Format, direction, roundings
+from numerics.worst_rows import worst_rows
 
 ANGLES = 64
 LOST = "half precision loses the phase below its normal range"
@@ -69,22 +70,28 @@ def _normal(b: Batch, o: Tensor) -> Tensor:
     return ~(below & (b.z != 0)).any(dim=-1)
 
 
+def _line(b: Batch, tally: Tally) -> tuple[Tensor, Tensor, Tensor]:
+    """The angle between output and printed line; returns both, and where the statement is about them: (T, P)."""
+    o, line = phasor_view(mrs_norm(b.h, b.gamma, b.eps)), printed(b.z)
+    meant = (b.z != 0).any(dim=-1) & (b.gamma != 0)
+    normal = _normal(b, o)
+    tally.add(b, sine(o, line), phase_bound(b.z, b.fmt), meant & normal)
+    tally.count("phasors with a component below the normal range, left out", (meant & ~normal).sum())
+    return o, line, meant & normal
+
+
 def measure(settings: Settings) -> Iterator[Measurement]:
-    """Two measurements a format, the line and the sense; in fp16 and bf16 a third, on where the phase is lost."""
+    """A format has the line, the sense, and the line at searched rows; fp16 and bf16 where the phase is lost, too."""
     for fmt in formats(settings):
         tally = Tally("as printed", fmt, settings)
         sense = Tally("as printed", fmt, settings)
         for b in batches("eq03", fmt, settings):
-            o = phasor_view(mrs_norm(b.h, b.gamma, b.eps))
-            meant = (b.z != 0).any(dim=-1) & (b.gamma != 0)
-            normal = _normal(b, o)
-            line = printed(b.z)
-            tally.add(b, sine(o, line), phase_bound(b.z, fmt), meant & normal)
-            tally.count("phasors with a component below the normal range, left out", (meant & ~normal).sum())
+            o, line, where = _line(b, tally)
             away = (~((o * line).sum(-1) > 0)).double()  # 1 where it turned by a right angle or more, or is NaN
-            sense.add(b, away, torch.zeros_like(away), meant & normal & (b.gamma > 0))
+            sense.add(b, away, torch.zeros_like(away), where & (b.gamma > 0))
         yield tally.measurement("|sin| of the phase error, gamma_i != 0, z_i != 0, normal output components")
         yield sense.measurement("o_i and z_i less than a right angle apart, gamma_i > 0")
+        yield from worst_rows("eq03", "as printed", fmt, settings, _line, "|sin| of the phase error over its bound")
         if fmt != fmt.accumulation:
             yield _where_lost(fmt, settings)
         if settings.full and fmt.name == "fp16":

@@ -26,9 +26,12 @@ from numerics.judge import Tally
 from numerics.measure import Measurement, Settings
 from numerics.norms import mrs_scale
 from numerics.rounding import FP64, Format, direction, roundings, scale_roundings
+from numerics.worst_rows import worst_rows
 
 WIDEST = 64
 INWARD, BEYOND = 0.9, 1.1
+WHOLE = "the whole gradient turns the phase"
+PLACES = ((2, 0.125),)  # (P, eps) of the searched rows
 
 
 def printed(z: Tensor) -> Tensor:
@@ -47,8 +50,8 @@ def _relative(fmt: Format) -> float:
     return (roundings(3, fmt.accumulation) + last) * (1 + 2.0**-6) + roundings(8, FP64)
 
 
-def _step(b: Batch, line: Tally, sense: Tally, turned: Tally) -> None:
-    """Steps of 0.9 r_i outward and inward, and of 1.1 r_i inward."""
+def _step(b: Batch, line: Tally, sense: Tally | None = None, turned: Tally | None = None) -> None:
+    """Steps of 0.9 r_i outward and inward, and, where the other tallies are wanted, of 1.1 r_i inward."""
     found = mrs_gradient(b, b.quiet_g)
     t, size = -found.value, found.norms
     r = torch.linalg.vector_norm(b.z, dim=-1)
@@ -66,8 +69,12 @@ def _step(b: Batch, line: Tally, sense: Tally, turned: Tally) -> None:
         scale = torch.linalg.vector_norm(after, dim=-1) * torch.where(length > 0, length, 1.0)
         bound = INWARD / (1 - INWARD) * sin_2 * _relative(b.fmt) * (1 + 2.0**-6) + roundings(64, FP64)
         line.add(b, (cross(after, target) / scale).abs(), bound, where)
+        if sense is None:
+            continue
         away = (~((after * target).sum(-1) > 0)).double()  # 1 where it turned by a right angle or more, or is NaN
         sense.add(b, away, torch.zeros_like(away), where)
+    if turned is None:
+        return
     beyond = b.z - (BEYOND * outward * r)[..., None] * unit
     kept_phase = (~((beyond * b.z).sum(-1) < 0)).double()
     turned.add(b, kept_phase, torch.zeros_like(kept_phase), where)
@@ -86,11 +93,11 @@ def _whole(b: Batch, tally: Tally) -> None:
 
 
 def measure(settings: Settings) -> Iterator[Measurement]:
-    """Line and sense after the step, longer steps, and the whole gradient: four measurements a format."""
+    """Line and sense after the step, longer steps, and the whole gradient; line and gradient at searched rows, too."""
     for fmt in formats(settings):
         line, sense = Tally("as printed", fmt, settings), Tally("as printed", fmt, settings)
         beyond = Tally("the amplitude after the step", fmt, settings)
-        whole = Tally("the whole gradient turns the phase", fmt, settings)
+        whole = Tally(WHOLE, fmt, settings)
         for b in batches("phase-decoupled", fmt, settings, widest=WIDEST):
             if b.phasors > 1:
                 _step(b, line, sense, beyond)
@@ -99,6 +106,12 @@ def measure(settings: Settings) -> Iterator[Measurement]:
         yield sense.measurement("less than a right angle from z_i after those steps")
         yield beyond.measurement("r_i + eta Omega / S < 0 after a step of 1.1 r_i inward: the phase is turned by pi")
         yield whole.measurement("z_i x dL/dz_i against gamma_i (z_i x g_i) / S")
+        for statement, check, what in (
+            ("as printed", _step, "|sin| of the turn"),
+            (WHOLE, _whole, "error of z_i x dL/dz_i"),
+        ):
+            what = f"{what} over its bound"
+            yield from worst_rows("phase-decoupled", statement, fmt, settings, check, what, PLACES, vectors=2)
 
 
 MUTANTS = {
