@@ -16,11 +16,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 import torch
 from torch import Tensor
 
-from numerics.inputs import formats
+from numerics.inputs import Batch, formats
+from numerics.judge import Tally
 from numerics.ma_rmsnorm.ma_entropy import entropy
 from numerics.magnitude_rounding import measured, over
 from numerics.measure import Measurement, Settings
@@ -29,6 +31,7 @@ from numerics.norms import MA_S as S
 from numerics.norms import ma_rms_norm, rms_scale
 from numerics.rounding import FP64, Format, ma_output_error, rms_roundings, rounded, roundings
 from numerics.scenarios import generator, normal, uniform
+from numerics.worst_rows import worst_rows
 
 SLUG = "ma-collapse-claim"
 KEYS, CHANNELS, LARGE = 32, 32, 8.0
@@ -50,7 +53,7 @@ def _parts(query: Tensor, xhat: Tensor, level: Tensor, gamma: Tensor, magnitude:
 
 
 def measure(settings: Settings) -> Iterator[Measurement]:
-    """Entropies with and without the second term, and differences of logits; two measurements a format."""
+    """Entropies with and without the second term, and differences of logits, also of searched keys."""
     for fmt in formats(settings):
         x, gamma, w, maps = _draw(settings, fmt)
         (without, error), (both, more) = (_attention(x, value, maps, LARGE) for value in (None, w))
@@ -64,6 +67,10 @@ def measure(settings: Settings) -> Iterator[Measurement]:
         scope = f"entropy without over entropy with the second term, s = {LARGE:g}, n = {KEYS}, N = {CHANNELS}"
         yield measured(settings, fmt, "as printed", scope, ratios.flatten(), kind="experiment", detail=detail)
         yield _gaps(settings, fmt, x, gamma, w)
+        what = "error of a difference over its bound"
+        for row in worst_rows(SLUG, "corrected", fmt, settings, _two_keys, what, ((2, 0.0),), vectors=2):
+            scope = f"two keys (x) and a query (first half of g), W = gamma, s = {S:g}, N = 2"
+            yield replace(row, scope=f"{scope}, found by differential evolution")
 
 
 def _draw(settings: Settings, fmt: Format) -> tuple[Tensor, Tensor, Tensor, tuple[Tensor, Tensor]]:
@@ -88,19 +95,31 @@ def _gaps(settings: Settings, fmt: Format, x: Tensor, gamma: Tensor, w: Tensor) 
     """Measured differences of neighbouring keys' logits against the formula."""
     rng = generator(settings.seed, SLUG, "query", fmt.name)
     query = normal(rng, len(x), CHANNELS).to(settings.device)
+    ratios = _gap_ratios(query, x, gamma, w, fmt)
+    return measured(settings, fmt, "corrected", f"differences of logits, s = {S:g}, N = {CHANNELS}", ratios)
+
+
+def _gap_ratios(query: Tensor, x: Tensor, gamma: Tensor, w: Tensor, fmt: Format) -> Tensor:
+    """The worst error over its bound of each query: (T, N) in fp64, (T, K, N), (N,), (N,) -> (T,)."""
     wide, weights, level_weights = x.double(), gamma.double(), w.double()
     scale = rms_scale(wide, 0.0)
     y = ma_rms_norm(x, gamma, w, S, eps=0.0).double()
     found = (query.unsqueeze(1) * y).sum(-1).diff(dim=1)
     exact = S * weights * wide / scale + ALPHA * level_weights * scale.log()
     lost = rounded(ma_output_error(wide, weights, level_weights, scale, fmt), exact, fmt)
-    count = CHANNELS + rms_roundings(CHANNELS) + 12
+    count = x.shape[-1] + rms_roundings(x.shape[-1]) + 12
     size = (S * weights * wide / scale).abs() + (ALPHA * level_weights).abs() * (scale.log().abs() + 1)
     allowed = (query.abs().unsqueeze(1) * (lost + roundings(count, FP64) * size)).sum(-1)
     allowed = allowed[:, 1:] + allowed[:, :-1]
     expected = corrected(query, wide / scale, scale.log().squeeze(-1), weights, level_weights)
-    ratios = over((found - expected).abs(), allowed).amax(-1)
-    return measured(settings, fmt, "corrected", f"differences of logits, s = {S:g}, N = {CHANNELS}", ratios)
+    return over((found - expected).abs(), allowed).amax(-1)
+
+
+def _two_keys(b: Batch, tally: Tally) -> None:
+    """The difference of two keys' logits: the halves of h, P channels each; the query is g's first half, W is gamma."""
+    keys, query = b.h.unflatten(-1, (2, -1)), b.g.double()[:, : b.phasors]
+    ratio = _gap_ratios(query, keys, b.gamma, b.gamma, b.fmt)
+    tally.add(b, ratio, torch.ones_like(ratio))
 
 
 MUTANTS = {

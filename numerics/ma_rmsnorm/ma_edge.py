@@ -24,7 +24,7 @@ from torch import Tensor
 from numerics.gradients import input_gradient
 from numerics.inputs import Batch, formats
 from numerics.judge import Tally
-from numerics.magnitude_rounding import measured, over, random_magnitude
+from numerics.magnitude_rounding import measured, over
 from numerics.measure import Measurement, Settings
 from numerics.norms import MA_ALPHA as ALPHA
 from numerics.norms import MA_S as S
@@ -81,10 +81,10 @@ def measure(settings: Settings) -> Iterator[Measurement]:
 
 
 def _searched(fmt: Format, settings: Settings) -> Iterator[Measurement]:
-    """The formula, and eps <= S^2, at the rows that a search finds."""
+    """The formula, W being gamma in reverse, and eps <= S^2, at the rows that a search finds."""
 
     def output(b: Batch, tally: Tally) -> None:
-        ratio = _output(b.h, b.gamma, random_magnitude(SLUG, b, settings), fmt)
+        ratio = _output(b.h, b.gamma, b.gamma.flip(0), fmt)
         tally.add(b, ratio, torch.ones_like(ratio))
 
     def root(b: Batch, tally: Tally) -> None:

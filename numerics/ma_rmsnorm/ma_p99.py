@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -82,9 +83,8 @@ def measure(settings: Settings) -> Iterator[Measurement]:
             level + lost[1] + lost[2] + roundings(6, FP64) * (size.abs() + level)
         )
         yield measured(settings, fmt, SHIFT, scope, moved)
-        yield from worst_rows(
-            SLUG, "corrected", fmt, settings, _stretched, "error of a quantile over its bound", PLACES
-        )
+        what = "error of a quantile over its bound"
+        yield from worst_rows(SLUG, "corrected", fmt, settings, _stretched, what, PLACES, channel_weights=True)
         yield _shifted(settings, fmt, found)
         if fmt != fmt.accumulation:
             yield _codes(settings, fmt)
@@ -101,20 +101,24 @@ def _draw(settings: Settings, fmt: Format) -> tuple[Tensor, Tensor, Tensor]:
 
 def _lost(x: Tensor, gamma: Tensor, magnitude: Tensor, s: float, fmt: Format) -> Tensor:
     """The most that an entry of the output may be off by."""
+    return _lost_rows(x, gamma, magnitude, s, fmt).amax()
+
+
+def _lost_rows(x: Tensor, gamma: Tensor, magnitude: Tensor, s: float, fmt: Format) -> Tensor:
+    """The same row by row: (T, N) -> (T,)."""
     wide, weights = x.double(), (gamma.double(), magnitude.double())
     scale = rms_scale(wide, 0.0)
     exact = s * weights[0] * wide / scale + ALPHA * weights[1] * scale.log()
-    return (
-        rounded(ma_output_error(wide, *weights, scale, fmt, s), exact, fmt).amax()
-        + roundings(4, FP64) * exact.abs().amax()
-    )
+    return rounded(ma_output_error(wide, *weights, scale, fmt, s), exact, fmt).amax(-1) + roundings(
+        4, FP64
+    ) * exact.abs().amax(-1)
 
 
 def _stretched(b: Batch, tally: Tally) -> None:
     """The quantiles of each row at s = 5 against those at s = 1."""
     none = torch.zeros_like(b.gamma)
     signed, size = (_row_quantiles(ma_rms_norm(b.h, b.gamma, None, s, eps=0.0)) for s in (1.0, FACTOR))
-    lost = [torch.stack([_lost(x[None], b.gamma, none, s, b.fmt) for x in b.h])[:, None] for s in (1.0, FACTOR)]
+    lost = [_lost_rows(b.h, b.gamma, none, s, b.fmt)[:, None] for s in (1.0, FACTOR)]
     allowed = FACTOR * lost[0] + lost[1] + roundings(6, FP64) * size.abs()
     tally.add(b, (size - corrected(signed)).abs(), allowed)
 
@@ -148,7 +152,7 @@ def _shifted(settings: Settings, fmt: Format, found: Found) -> Measurement:
     ratios = (_quantiles(both) - size).abs() / (level + lost + roundings(6, FP64) * (size.abs() + level))
     starts = ", ".join(f"{value:.4g} from {name}" for name, value in found.by_start.items())
     few = {"x": phasor_data(x[0]), "W": phasor_data(w)}
-    return measured(
+    row = measured(
         settings,
         fmt,
         SHIFT,
@@ -158,6 +162,7 @@ def _shifted(settings: Settings, fmt: Format, found: Found) -> Measurement:
         detail=f"the move over its bound: {starts}",
         witness={"N": CHANNELS, **few} if sum(map(len, few.values())) <= SHOWN else None,
     )
+    return replace(row, trials=found.restarts)
 
 
 def _row_quantiles(y: Tensor) -> Tensor:
