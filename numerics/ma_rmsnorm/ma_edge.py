@@ -6,7 +6,8 @@ Tried where it is hardest without leaving the domain of the error bounds: rows w
 largest that the domain allows, at eps = 0. The output of such a row is +-s gamma sqrt N there and alpha W log S
 elsewhere; it may be off by `rounding.ma_output_error` and its last rounding.
 
-The computed S^2 has twice the roundings of S_RMS.
+A search then looks for the row with the largest error over that bound, and for one that attains eps <= S^2: the
+computed S^2 has twice the roundings of S_RMS, and two more pay for the ratio.
 
 At x = 0 this project's layer is defined as its docstring says: alpha W log sqrt(eps) with the gradient
 s gamma g / sqrt(eps) for eps > 0, and 0 with the gradient 0 for eps = 0, exactly.

@@ -10,6 +10,9 @@ are y. (An order statistic moves by at most the largest change of an entry, so a
 Bounds. Each output may be off by `rounding.ma_output_error` and its last rounding; s gamma, rounded to the
 format, by one more u. As the claim is strict it is tested as: the largest output of the layer with s gamma, plus what
 rounding may have taken from it, stays below the largest output with s = 5.
+
+Random rows move a quantile by far less than the second term may. So a search climbs the move over its bound, in fp64
+and by row and W; what it finds is measured in the format.
 """
 
 from __future__ import annotations

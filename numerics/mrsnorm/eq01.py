@@ -7,7 +7,7 @@ Source: MRSNorm paper, section 3, Eq. 1; the bounds are stated by no source.
 Bound. The computed S, in the accumulation format, is off by at most `rounding.scale_error`, Eq. 1 in fp64 by the same
 with fp64's unit roundoff. The bounds by the RMS are tested on the computed S - eps, which gets exactly that allowance,
 and the RMS, in fp64, gets gamma_n of its own (N squares, their sum, mean, root and factor). Both are attained: the left
-one by a single phasor, the right one by equal magnitudes.
+one by a single phasor, the right one by equal magnitudes; gradient ascent on S / S_RMS and its inverse finds both.
 """
 
 from __future__ import annotations
