@@ -5,7 +5,7 @@ supremum by the theorem and the value found is the tightness. The layers and the
 wrong one changes nothing about the input that is found, only what is measured there. That is why an input is searched
 only once in a process.
 
-No phasor is taken to be smaller than `SMALLEST` on the way, so that no format loses one that matters. What is found
+No phasor but 0 is taken to be smaller than `SMALLEST`, so that no format loses one that matters. What is found
 loses phasors one by one, whichever costs least, as long as `KEEP` of the value is left; g is scaled to magnitudes of at
 most 1, and everything is rounded to few binary digits (`search.minimised`). It is then rounded to each format and goes
 through the tally of the random rows, with the same allowance for rounding.
@@ -69,25 +69,22 @@ def _largest(
     quantity: Quantity, phasors: int, eps: float, seed: int, vectors: int, far: float, full: bool, device: str
 ) -> Found:
     def value(points: Tensor) -> Tensor:
-        return quantity(points, eps).clamp_max(far)
+        return quantity(floored(points), eps).clamp_max(far)
 
-    def floored_value(points: Tensor) -> Tensor:
-        return value(floored(points))
-
-    restarts, steps = (16, 200) if full else (2, 150)
-    found = ascend(
-        floored_value, vectors=vectors, phasors=phasors, seed=seed, restarts=restarts, steps=steps, device=device
-    )
+    restarts, steps = (8, 200) if full else (2, 150)
+    found = ascend(value, vectors=vectors, phasors=phasors, seed=seed, restarts=restarts, steps=steps, device=device)
     found = thinned(replace(found, phasors=floored(found.phasors)), value)
     if vectors > 1:
         found.phasors[1] /= torch.linalg.vector_norm(found.phasors[1], dim=-1).amax()
-    return (sharpened if full else minimised)(found, value)
+    deep = full and vectors < 3  # what a third vector says of sizes is lost when every vector is scaled to size 1
+    found = (sharpened if deep else minimised)(found, value)
+    return replace(found, phasors=floored(found.phasors))
 
 
 def floored(points: Tensor) -> Tensor:
-    """Phasors smaller than `SMALLEST` scaled to be that large, with the slopes of scaling: (..., P, 2) -> same."""
+    """Phasors smaller than `SMALLEST`, but not 0, scaled to be that large, with the slopes of scaling: same shape."""
     r = torch.linalg.vector_norm(points.detach(), dim=-1, keepdim=True)
-    return points * torch.where(r < SMALLEST, SMALLEST / r, 1.0)
+    return points * torch.where((r > 0) & (r < SMALLEST), SMALLEST / r, 1.0)
 
 
 @torch.no_grad()
@@ -102,7 +99,7 @@ def thinned(found: Found, value: Value, keep: float = KEEP) -> Found:
         if len(used) == 1:
             break
         candidates = z.repeat(len(used), 1, 1, 1)
-        candidates[torch.arange(len(used)), :, used] = 0
+        candidates[torch.arange(len(used), device=z.device), :, used] = 0
         reached = value(candidates).nan_to_num(nan=0.0)  # too little left to have a value
         if not float(reached.amax()) >= floor:
             break

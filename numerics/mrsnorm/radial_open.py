@@ -54,7 +54,7 @@ from numerics.rounding import (
 )
 
 CHOSEN = 2
-FLOOR_AT = ((2, 0.0), (8, 0.125), (64, 2.0**-6))  # (P, eps) where one or two phasors can have r_i = P S / 2
+FLOOR_AT = ((2, 0.0), (8, 0.125))  # (P, eps) where one or two phasors can have r_i = P S / 2
 ROUNDED_HALF = (1 - 2.0**-7) / 2  # magnitudes in bf16 are off by a factor of 1 + 2^-8 at most, and so is a share
 
 
