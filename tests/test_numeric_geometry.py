@@ -13,7 +13,15 @@ from numerics.amplification import amplification
 from numerics.backward import mrs_gradient, rms_gradient, worst_of_row
 from numerics.inputs import batch
 from numerics.measure import DTYPES, Measurement, Settings
-from numerics.mrsnorm import clipping_distorts, explosion, isometry, min_dim, phase_invariance, squash_blockade
+from numerics.mrsnorm import (
+    clipping_distorts,
+    explosion,
+    isometry,
+    min_dim,
+    phase_invariance,
+    rms_gradient_outlier,
+    squash_blockade,
+)
 from numerics.norms import mrs_norm
 from numerics.rounding import FORMATS, FP64, roundings
 from numerics.scenarios import SCENARIOS
@@ -36,7 +44,11 @@ FALSE = [
 TRUE = ["conformal", "phasor_manifold", "phase_decoupled", "ellipse", "eps_at_zero"]
 NAMES = (*FALSE, *TRUE)
 MODULES = {name: importlib.import_module(f"numerics.mrsnorm.{name}") for name in NAMES}
-REFUTED = {("clipping_distorts", clipping_distorts.BY_PARTS), ("clipping_distorts", clipping_distorts.BY_EXAMPLE)}
+REFUTED = {
+    ("clipping_distorts", clipping_distorts.BY_PARTS),
+    ("clipping_distorts", clipping_distorts.BY_EXAMPLE),
+    ("rms_gradient_outlier", rms_gradient_outlier.AT_OUTLIER),
+}
 SETTINGS = Settings(trials=16, seed=5)
 FEW = Settings(trials=4, seed=3)
 NARROW = ((1, 1e-6), (2, 0.0), (7, 0.125))

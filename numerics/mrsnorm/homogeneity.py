@@ -9,7 +9,9 @@ What holds, with M = max |gamma_k| |g_k|:   |Omega| <= (1 - eps/S) M   and   |dL
 
 Random directions stay far below both. Therefore the corrected statement is also tried where all gamma_k g_k point along
 their phasors, which is where Omega is largest, and with one phasor's reversed, which is where the sum is. |Omega| is
-measured as S times the gradient norm of a phasor with g = 0, the smallest non-zero one of the row.
+measured as S times the gradient norm of a phasor with g = 0, the smallest non-zero one of the row. Each
+bound is also tried where gradient ascent finds its ratio largest in fp64 (`numerics.found_rows`), Omega again at a
+phasor with g = 0.
 
 Bounds. Gradients are off by `rounding.gradient_error` a component and by the rounding to the input's format; a norm by
 the norm of the pair, and by gamma_8 in fp64. M and S in fp64 add gamma_n, n the roundings in S and 8. The ratio of the
@@ -26,13 +28,23 @@ from functools import partial
 import torch
 from torch import Tensor
 
+from numerics.found_rows import found_batch, largest, places, searched, weights
 from numerics.gradients import input_gradient
 from numerics.inputs import Batch, batches, formats, generator, phasor_view
 from numerics.judge import Tally
 from numerics.measure import Measurement, Settings
 from numerics.mrsnorm import eq05
 from numerics.norms import mrs_norm, mrs_scale
-from numerics.rounding import FP64, direction, gradient_error, rounded, roundings, scale_roundings, settle_overflow
+from numerics.rounding import (
+    FP64,
+    Format,
+    direction,
+    gradient_error,
+    rounded,
+    roundings,
+    scale_roundings,
+    settle_overflow,
+)
 
 
 def printed(norms: Tensor, own: Tensor) -> Tensor:
@@ -89,7 +101,7 @@ def _norms(b: Batch, tally: Tally) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def measure(settings: Settings) -> Iterator[Measurement]:
-    """Three measurements a format: the claim, and the two corrected bounds."""
+    """Five kinds of measurement a format: the claim, the two corrected bounds, and both where the search ends."""
     for fmt in formats(settings):
         equal = Tally("as printed", fmt, settings)
         omega, total = Tally("corrected", fmt, settings), Tally("corrected", fmt, settings)
@@ -116,6 +128,62 @@ def measure(settings: Settings) -> Iterator[Measurement]:
         yield equal.measurement(ratio)
         yield omega.measurement("|Omega| over (1 - eps/S) M")
         yield total.measurement("|dL/dz_i| over (2 - eps/S) M / S")
+        yield from _omega_rows(fmt, settings)
+        yield from gradient_rows("homogeneity", fmt, settings)
+
+
+def _omega_ratios(z: Tensor, weighted: Tensor) -> Tensor:
+    """|Omega| / ((1 - eps/S) M) if gamma_i g_i were 0, for every i, 0 where z_i is 0: (R, P, 2) twice -> (R, P).
+
+    As 1 - eps/S = mean(r)/S, the ratio is |sum gamma_k g_k . z_k| / (M sum r), whatever eps is.
+    """
+    r, size = torch.linalg.vector_norm(z, dim=-1), torch.linalg.vector_norm(weighted, dim=-1)
+    parts, top = (weighted * z).sum(-1), size.topk(2, dim=-1)
+    own = torch.zeros_like(r, dtype=torch.bool).scatter(-1, top.indices[:, :1], True)
+    others = torch.where(own, top.values[:, 1:], top.values[:, :1])  # the largest of the rest
+    ratio = (parts.sum(-1, keepdim=True) - parts).abs() / (others * r.sum(-1, keepdim=True))
+    return torch.where(r > 0, ratio, torch.zeros_like(ratio))
+
+
+def omega_ratio(points: Tensor, eps: float) -> Tensor:
+    """The largest of `_omega_ratios` for z and g: (R, 2, P, 2) -> (R,)."""
+    gamma = weights(points.shape[-2]).to(points.device)[:, None]
+    return _omega_ratios(points[:, 0], gamma * points[:, 1]).amax(-1)
+
+
+def gradient_ratio(points: Tensor, eps: float) -> Tensor:
+    """The largest |dL/dz_i| / ((2 - eps/S) M / S) over z_i != 0, by Eq. 5, for z and g: (R, 2, P, 2) -> (R,)."""
+    z, weighted = points[:, 0], weights(points.shape[-2]).to(points.device)[:, None] * points[:, 1]
+    r, size = torch.linalg.vector_norm(z, dim=-1), torch.linalg.vector_norm(weighted, dim=-1)
+    mean = r.mean(-1, keepdim=True)
+    share = mean / (mean + eps)  # 1 - eps/S
+    omega = (weighted * z).sum((-1, -2))[:, None] / r.sum(-1, keepdim=True) * share
+    norms = torch.linalg.vector_norm(weighted - direction(z) * omega[..., None], dim=-1)
+    ratio = norms / ((1 + share) * size.amax(-1, keepdim=True))
+    return torch.where(r > 0, ratio, torch.zeros_like(ratio)).amax(-1)
+
+
+def _omega_rows(fmt: Format, settings: Settings) -> Iterator[Measurement]:
+    for phasors, eps in places(settings):
+        found = largest("homogeneity", omega_ratio, phasors, eps, settings)
+        b = found_batch(found, fmt, eps, weights(phasors))
+        weighted = phasor_view(b.g) * b.gamma.double()[:, None]
+        silent = _omega_ratios(b.z, weighted).argmax(-1, keepdim=True)
+        at = torch.zeros_like(b.quiet).scatter(-1, silent, True)
+        b, tally = replace(b, g=b.g.masked_fill(at.repeat_interleave(2, dim=-1), 0)), Tally("corrected", fmt, settings)
+        norms, allowed, _ = _norms(b, tally)
+        tally.add(b, norms.gather(-1, silent), _limits(b)[0] + allowed.gather(-1, silent), chosen=silent)
+        yield searched(tally, b, found, "|Omega| over (1 - eps/S) M")
+
+
+def gradient_rows(slug: str, fmt: Format, settings: Settings) -> Iterator[Measurement]:
+    """The bound of |dL/dz_i| where the search for `slug` finds its ratio largest."""
+    for phasors, eps in places(settings):
+        found = largest(slug, gradient_ratio, phasors, eps, settings)
+        b, tally = found_batch(found, fmt, eps, weights(phasors)), Tally("corrected", fmt, settings)
+        norms, allowed, _ = _norms(b, tally)
+        tally.add(b, norms, _limits(b)[1] + allowed, (b.z != 0).any(dim=-1))
+        yield searched(tally, b, found, "|dL/dz_i| over (2 - eps/S) M / S")
 
 
 def _largest_ratio(norms: Tensor, where: Tensor) -> float:

@@ -8,6 +8,8 @@ What holds at eps = 0, with A = r_j and T = sum r: the ratio of the two is betwe
 
 How it is measured. The upstream gradient is u_j at the phasor j of largest magnitude, rounded to the format, and 0 at
 all others, whose whole input gradients are then what reached them. P >= 2.
+Gradient ascent looks for the rows where MRSNorm's interference is most above RMSNorm's, where either bound of the ratio
+is nearest to it, and where r_i / A times the ratio is least, which is far from the outlier the bounds are sharp for.
 
 Bounds. Gradients are off by what `numerics.backward` allows. Ratios are compared as products, N(i) r_i with c A R(i):
 the roundings of T, A and the formula in fp64, 2 (P + 12), on top.
@@ -22,13 +24,15 @@ import torch
 from torch import Tensor
 
 from numerics.backward import mrs_gradient, rms_gradient
+from numerics.found_rows import found_batch, largest, places, searched
 from numerics.inputs import Batch, batches, formats
 from numerics.judge import Tally
 from numerics.measure import Measurement, Settings
 from numerics.norms import mrs_scale
-from numerics.rounding import FP64, direction, roundings, scale_roundings
+from numerics.rounding import FP64, Format, direction, roundings, scale_roundings
 
 WIDEST = 64
+FAR = 64.0  # the printed bound has no supremum: the search stops here
 
 
 def printed(reached: Tensor, r: Tensor) -> Tensor:
@@ -51,7 +55,7 @@ def _outlier(b: Batch) -> tuple[Batch, Tensor, Tensor]:
     return b, g, at
 
 
-def _collect(b: Batch, same: Tally, compared: Tally, ratio: Tally) -> None:
+def _collect(b: Batch, same: Tally, compared: Tally, below: Tally, above: Tally) -> None:
     b, g, at = _outlier(b)
     r = torch.linalg.vector_norm(b.z, dim=-1)
     mrs, rms = mrs_gradient(b, g), rms_gradient(b, g)
@@ -65,23 +69,73 @@ def _collect(b: Batch, same: Tally, compared: Tally, ratio: Tally) -> None:
         return
     top, relative = r.amax(-1, keepdim=True), 1 + roundings(2 * (b.phasors + 12), FP64)
     low, high = corrected(b.phasors, top / r.sum(-1, keepdim=True))
-    above = mrs.norms * r, relative * high * top * (rms.norms + rms.allowed_norms) + r * mrs.allowed_norms
-    below = low * top * rms.norms, relative * (r * (mrs.norms + mrs.allowed_norms) + low * top * rms.allowed_norms)
-    for size, bound in (above, below):
-        ratio.add(b, size, bound, others)
+    most = mrs.norms * r, relative * high * top * (rms.norms + rms.allowed_norms) + r * mrs.allowed_norms
+    least = low * top * rms.norms, relative * (r * (mrs.norms + mrs.allowed_norms) + low * top * rms.allowed_norms)
+    above.add(b, *most, others)
+    below.add(b, *least, others)
 
 
 def measure(settings: Settings) -> Iterator[Measurement]:
-    """Three measurements a format: the comparison with RMSNorm, its corrected form, and that all get the same."""
+    """The comparison with RMSNorm, its corrected form, that all get the same, and what the search finds, a format."""
     for fmt in formats(settings):
         compared, ratio = Tally("as printed", fmt, settings), Tally("corrected", fmt, settings)
         same = Tally("every phasor gets the same", fmt, settings)
         for b in batches("interference-broadcast", fmt, settings, widest=WIDEST):
             if b.phasors > 1:
-                _collect(b, same, compared, ratio)
+                _collect(b, same, compared, ratio, ratio)
         yield compared.measurement("MRSNorm's interference over RMSNorm's, phasors i != j")
         yield ratio.measurement("both bounds of their ratio, eps = 0")
         yield same.measurement("against |gamma_j g_j . z_j| / (P S^2)")
+        yield from _found_rows(fmt, settings)
+
+
+def _sums(points: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """r (R, P), and A, sum r and sqrt(sum r^2), which are NaN for fewer than two non-zero phasors: (R,) each."""
+    r = torch.linalg.vector_norm(points[:, 0], dim=-1)
+    total = torch.where((r > 0).sum(-1) > 1, r.sum(-1), torch.nan)
+    return r, r.amax(-1), total, r.square().sum(-1).sqrt()
+
+
+def interference_ratio(points: Tensor, eps: float) -> Tensor:
+    """The largest ratio of what reaches a phasor i under MRSNorm and under RMSNorm: (R, 1, P, 2) -> (R,)."""
+    r, _, total, root = _sums(points)
+    phasors = r.shape[-1]
+    ratio = 2 * (root.square() / (2 * phasors) + eps) ** 1.5 / (total / phasors + eps) ** 2
+    return ratio / torch.where(r > 0, r, torch.inf).amin(-1)
+
+
+def below_ratio(points: Tensor, eps: float) -> Tensor:
+    """The lower bound of the ratio over the ratio at eps = 0, (A / sqrt(sum r^2))^3: (R, 1, P, 2) -> (R,)."""
+    _, top, total, root = _sums(points)
+    return (top / root) ** 3 * total / total
+
+
+def above_ratio(points: Tensor, eps: float) -> Tensor:
+    """The ratio over its upper bound at eps = 0, (sqrt(sum r^2) / sum r)^3: (R, 1, P, 2) -> (R,)."""
+    _, _, total, root = _sums(points)
+    return (root / total) ** 3
+
+
+def inverse_ratio(points: Tensor, eps: float) -> Tensor:
+    """sqrt(N)/2 over r_i / A times the ratio, at eps = 0: (R, 1, P, 2) -> (R,)."""
+    _, top, total, root = _sums(points)
+    return total.square() * top / root**3
+
+
+def _found_rows(fmt: Format, settings: Settings) -> Iterator[Measurement]:
+    for phasors, eps in places(settings):
+        for side, value, at, told in (
+            (1, interference_ratio, eps, "MRSNorm's interference over RMSNorm's"),
+            (2, below_ratio, 0.0, "the lower bound over the ratio"),
+            (3, above_ratio, 0.0, "the ratio over its upper bound"),
+            (2, inverse_ratio, 0.0, "the lower bound over the ratio, where (r_i / A) times the ratio is least"),
+        ):
+            found = largest("interference-broadcast", value, phasors, at, settings, vectors=1, far=FAR)
+            b = found_batch(found, fmt, at)
+            tallies = [Tally("as printed" if n == 1 else "corrected", fmt, settings) for n in range(4)]
+            _collect(b, *tallies)
+            b, g, _ = _outlier(b)
+            yield searched(tallies[side], replace(b, g=g), found, told)
 
 
 MUTANTS = {

@@ -12,7 +12,8 @@ gradient d_i that comes back has u_i . d_i = gain (u_i . v): dividing by u_i . v
 
 Bound. d_i is off by `rounding.own_gradient_error` and by its last rounding, so the gain by the norm of that pair over
 u_i . v; the formula and the two products in fp64 add gamma_n / S, n the roundings in S and 8. A gain below what the
-bound allows is not resolved; how many are is counted.
+bound allows is not resolved; how many are is counted. Gradient ascent looks for the largest 1/(2 S) over the gain where
+r_i <= P S / 2. That the gain is positive is a sign: there is no bound to come near to.
 
 Outlier. Magnitudes are rounded to the format, P^2 and 1 by at most a factor 1 + 3u each (cosine, sine and the rounding;
 |z| in that format), which S gain, (P - 1) / (P^2 + P - 1), carries over; the bound of the gain is added, times S.
@@ -35,6 +36,7 @@ from torch import Generator, Tensor
 
 from numerics import activations
 from numerics.amplification import amplification, jacobian
+from numerics.found_rows import found_batch, largest, places, searched
 from numerics.gradients import input_gradient, own_gradient, pick
 from numerics.inputs import WIDTHS, Batch, batch, batches, choose, formats, rows_batch
 from numerics.judge import Tally
@@ -52,6 +54,8 @@ from numerics.rounding import (
 )
 
 CHOSEN = 2
+FLOOR_AT = ((2, 0.0), (8, 0.125))  # (P, eps) where one or two phasors can have r_i = P S / 2
+ROUNDED_HALF = (1 - 2.0**-7) / 2  # magnitudes in bf16 are off by a factor of 1 + 2^-8 at most, and so is a share
 
 
 def scale(z: Tensor, eps: float) -> Tensor:
@@ -63,6 +67,11 @@ def printed(z: Tensor, eps: float) -> Tensor:
     """The radial gain of every phasor that Eq. 8 gives: (T, P, 2) -> (T, P)."""
     s = scale(z, eps)
     return (1 - torch.linalg.vector_norm(z, dim=-1) / (z.shape[-2] * s)) / s
+
+
+def least(scale: Tensor) -> Tensor:
+    """What the gain is at least where r_i <= P S / 2, from S."""
+    return 1 / (2 * scale)
 
 
 def radial_gain(b: Batch, chosen: Tensor) -> tuple[Tensor, Tensor]:
@@ -81,7 +90,7 @@ def radial_gain(b: Batch, chosen: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def measure(settings: Settings) -> Iterator[Measurement]:
-    """Five measurements a format: the gain's value, sign and floor, its collapse at an outlier, real activations."""
+    """The gain's value, sign, floor (searched too), its collapse at an outlier, and real activations, a format."""
     for fmt in formats(settings):
         value, sign, floor = (Tally("as printed", fmt, settings) for _ in range(3))
         for b in batches("radial-open", fmt, settings):
@@ -96,12 +105,36 @@ def measure(settings: Settings) -> Iterator[Measurement]:
             sign.count("gains resolved as positive", (alive & (gain > allowed)).sum())
             sign.count("gains below what rounding resolves", (alive & ~(gain > allowed)).sum())
             small = (at > 0) & (at <= b.phasors * s / 2)
-            floor.add(b, (1 / (2 * s)).expand_as(gain), gain + allowed, small, chosen)
+            floor.add(b, least(s).expand_as(gain), gain + allowed, small, chosen)
         yield value.measurement("z_i != 0")
         yield sign.measurement("another phasor is non-zero, or eps > 0; -gain over what rounding allows")
         yield floor.measurement("r_i <= P S / 2: 1/(2 S) over the gain")
+        yield from _found_rows(fmt, settings)
         yield _outlier(fmt, settings)
         yield _real(fmt, settings)
+
+
+def _floor_ratios(z: Tensor, eps: float, limit: float) -> Tensor:
+    """1/(2 S) over the gain of every phasor, 0 where r_i is 0 or above limit P S: (R, P, 2) -> (R, P)."""
+    r = torch.linalg.vector_norm(z, dim=-1)
+    share = r / (r.sum(-1, keepdim=True) + z.shape[-2] * eps)  # r_i / (P S)
+    return torch.where((share > 0) & (share <= limit), 1 / (2 * (1 - share)), torch.zeros_like(r))
+
+
+def floor_ratio(points: Tensor, eps: float) -> Tensor:
+    """The largest of `_floor_ratios` for a share that rounding to bf16 leaves below 1/2: (R, 1, P, 2) -> (R,)."""
+    return _floor_ratios(points[:, 0], eps, ROUNDED_HALF).amax(-1)
+
+
+def _found_rows(fmt: Format, settings: Settings) -> Iterator[Measurement]:
+    for phasors, eps in places(settings, FLOOR_AT):
+        found = largest("radial-open", floor_ratio, phasors, eps, settings, vectors=1)
+        b, tally = found_batch(found, fmt, eps), Tally("as printed", fmt, settings)
+        ratios = _floor_ratios(b.z, eps, 1 / 2)
+        chosen = ratios.argmax(-1, keepdim=True)
+        gain, allowed = radial_gain(b, chosen)
+        tally.add(b, least(mrs_scale(b.h.double(), eps)), gain + allowed, pick(ratios, chosen) > 0, chosen)
+        yield searched(tally, b, found, "r_i <= P S / 2: 1/(2 S) over the gain")
 
 
 def lone_outlier(rng: Generator, trials: int, phasors: int, largest: float) -> Tensor:
@@ -181,4 +214,9 @@ MUTANTS = {
     ),
     "the tangential gain": lambda z, eps: (1 / scale(z, eps)).expand(z.shape[:-1]),
     "all NaN": lambda z, eps: torch.full_like(z[..., 0], torch.nan),
+}
+LEAST_MUTANTS = {
+    "1/S": lambda s: 1 / s,
+    "one tenth more": lambda s: 1.1 / (2 * s),
+    "NaN": lambda s: s * torch.nan,
 }

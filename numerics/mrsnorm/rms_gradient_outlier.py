@@ -5,6 +5,8 @@ insight. Corrected: gamma_i d_i / S - dL/dx_i = xhat_i Omega / S, and |xhat_i| <
 
 How it is measured. The whole gradient is compared at neighbouring channels. The subtracted term is taken from phasors
 with upstream gradient 0, where it is the whole gradient. xhat is the layer's output with unit weights.
+Gradient ascent looks for the largest |xhat_i|, and for a gradient that is largest far from the outlier: the statement
+that an outlier x_j gets the largest, |dL/dx_i| <= |dL/dx_j|, is false.
 
 Bounds. Gradients are off by what `numerics.backward` allows, products by that times |x|, and gamma_8 in fp64. The
 terms gamma_i d_i x_j / S, which the claim leaves out, add the roundings of S_RMS and 8 in fp64. xhat_i has the
@@ -21,13 +23,16 @@ import torch
 from torch import Tensor
 
 from numerics.backward import defined, rms_gradient
+from numerics.found_rows import found_batch, largest, places, searched
 from numerics.inputs import Batch, batches, formats
 from numerics.judge import Tally
 from numerics.measure import Measurement, Settings
 from numerics.norms import rms_norm, rms_scale
-from numerics.rounding import FP64, rms_roundings, rounded, roundings
+from numerics.rounding import FP64, Format, rms_roundings, rounded, roundings
 
 WIDEST = 64
+FAR = 64.0  # the gradient at the outlier can vanish: the search has no use for larger ratios
+AT_OUTLIER = "the outlier gets the largest gradient"
 
 
 def printed(gradient: Tensor, x: Tensor, direct: Tensor) -> Tensor:
@@ -42,6 +47,11 @@ def corrected(x: Tensor, g: Tensor, gamma: Tensor, scale: Tensor) -> tuple[Tenso
     """The subtracted term (T, N), xhat_i Omega / S, and the bound of |xhat_i|, sqrt(N)."""
     xhat = x / scale
     return xhat * (gamma * g * xhat).mean(-1, keepdim=True) / scale, x.shape[-1] ** 0.5
+
+
+def by_the_outlier(sizes: Tensor, outlier: Tensor) -> Tensor:
+    """What no |dL/dx_i| is said to exceed, that of channel j: (T, N), j (T, 1) -> (T, 1)."""
+    return sizes.gather(-1, outlier)
 
 
 def _proportional(b: Batch, tally: Tally) -> None:
@@ -65,20 +75,25 @@ def _pairs(x: Tensor) -> Tensor:
 def _subtracted(b: Batch, term: Tally, bound: Tally) -> None:
     x, g, gamma, scale = b.h.double(), b.quiet_g.double(), b.gamma.double(), rms_scale(b.h.double(), b.eps)
     found = rms_gradient(b, b.quiet_g)
-    expected, limit = corrected(x, g, gamma, scale)
+    expected, _ = corrected(x, g, gamma, scale)
     xhat = x / scale
     sizes = xhat.abs() * (gamma * g * xhat).abs().mean(-1, keepdim=True) / scale
     count = 3 * rms_roundings(x.shape[-1]) + x.shape[-1] + 8
     allowed = found.allowed + _pairs(roundings(count, FP64) * sizes)
     term.add(b, (-found.value - _pairs(expected)).abs(), allowed, b.quiet[..., None])
-    acc = b.fmt.accumulation
+    _bounded(b, bound)
+
+
+def _bounded(b: Batch, bound: Tally) -> None:
+    x, acc, scale = b.h.double(), b.fmt.accumulation, rms_scale(b.h.double(), b.eps)
+    xhat, limit = x / scale, corrected(x, b.g.double(), b.gamma.double(), scale)[1]
     off = rounded(roundings(rms_roundings(x.shape[-1]) + 3, acc) * xhat.abs() + acc.underflow, xhat, b.fmt)
     size = rms_norm(b.h, None, b.eps).double().abs()
     bound.add(b, _pairs(size), limit * (1 + roundings(8, FP64)) + _pairs(off), defined(b)[:, None, None])
 
 
 def measure(settings: Settings) -> Iterator[Measurement]:
-    """Three measurements a format: proportionality of the gradient, of the subtracted term, and the size of xhat."""
+    """Proportionality of the gradient, of the subtracted term, the size of xhat, and what is searched, a format."""
     for fmt in formats(settings):
         whole = Tally("as printed", fmt, settings)
         term, bound = Tally("corrected", fmt, settings), Tally("corrected", fmt, settings)
@@ -88,6 +103,40 @@ def measure(settings: Settings) -> Iterator[Measurement]:
         yield whole.measurement("dL/dx_i x_j against dL/dx_j x_i, neighbouring channels")
         yield term.measurement("the subtracted term against xhat_i Omega / S, where g_i = 0")
         yield bound.measurement("|xhat_i| over sqrt(N)")
+        yield from _found_rows(fmt, settings)
+
+
+def size_ratio(points: Tensor, eps: float) -> Tensor:
+    """The largest |xhat_i| / sqrt(N): (R, 1, P, 2) -> (R,)."""
+    x = points[:, 0].flatten(1)
+    return x.abs().amax(-1) / (x.square().sum(-1) + x.shape[-1] * eps).sqrt()
+
+
+def gradient_ratio(points: Tensor, eps: float) -> Tensor:
+    """max |dL/dx_i| S over |dL/dx_j| S + max |g| / `FAR`, for x and gamma g, which are (R, 2, P, 2): (R,).
+
+    The second term keeps away from g along x, whose whole gradient vanishes.
+    """
+    x, g = points[:, 0].flatten(1), points[:, 1].flatten(1)
+    xhat = x / (x.square().mean(-1, keepdim=True) + eps).sqrt()
+    sizes = (g - xhat * (g * xhat).mean(-1, keepdim=True)).abs()
+    at = sizes.gather(-1, x.abs().argmax(-1, keepdim=True)).squeeze(-1)
+    return sizes.amax(-1) / (at + g.abs().amax(-1) / FAR)
+
+
+def _found_rows(fmt: Format, settings: Settings) -> Iterator[Measurement]:
+    for phasors, eps in places(settings):
+        found = largest("rms-gradient-outlier", size_ratio, phasors, 0.0, settings, vectors=1)
+        b, bound = found_batch(found, fmt, 0.0, torch.ones(2 * phasors)), Tally("corrected", fmt, settings)
+        _bounded(b, bound)
+        yield searched(bound, b, found, "|xhat_i| over sqrt(N)")
+        found = largest("rms-gradient-outlier", gradient_ratio, phasors, eps, settings)
+        b, beaten = found_batch(found, fmt, eps), Tally(AT_OUTLIER, fmt, settings)
+        gradient, outlier = rms_gradient(b, b.g), b.h.abs().argmax(-1, keepdim=True)
+        sizes, allowed = gradient.value.abs().flatten(-2), gradient.allowed.flatten(-2)
+        limit = by_the_outlier(sizes, outlier) + allowed + allowed.gather(-1, outlier)
+        beaten.add(b, *map(_pairs, (sizes, limit)))
+        yield searched(beaten, b, found, "|dL/dx_i| over |dL/dx_j|, x_j the largest")
 
 
 MUTANTS = {
@@ -115,3 +164,4 @@ CORRECTED_MUTANTS = {
     ),
     "all NaN": lambda x, g, gamma, s: (torch.full_like(x, torch.nan), x.shape[-1] ** 0.5),
 }
+OUTLIER_REPAIRS = {"no bound at all": lambda sizes, outlier: torch.full_like(sizes[:, :1], torch.inf)}
