@@ -135,8 +135,9 @@ def test_rows_in_blocks_and_all_at_once_give_the_same(name, threads, fmt, monkey
     over_blocks = blocks.over_blocks
     for module in (mean_norm, root_norm):
         monkeypatch.setattr(module, "over_blocks", lambda *args: used.append(1) or over_blocks(*args))
-    for constant in ("ELEMENTS", "UNSPLIT"):
-        monkeypatch.setattr(blocks, constant, 64)  # four rows a block, and fewer in the last one
+    monkeypatch.setattr(
+        blocks, "ELEMENTS", 64 // threads // threads
+    )  # four rows a block, or two, and fewer in the last
     monkeypatch.setattr(blocks.torch, "get_num_threads", lambda: threads)
     parts = both()
     with torch.inference_mode():

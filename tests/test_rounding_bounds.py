@@ -66,7 +66,7 @@ def test_long_rows_of_phasors_that_all_differ_hold_their_bound(name):
 def test_rows_that_fill_several_blocks_hold_the_bound_on_gradients_of_weights():
     rng = generator("blocks")
     x, g, gamma = normal(rng, 3 * BLOCKS + 5, 4), normal(rng, 3 * BLOCKS + 5, 4), normal(rng, 2)
-    assert x.numel() > norms.blocks.ELEMENTS * torch.get_num_threads()
+    assert x.numel() > norms.blocks.ELEMENTS * 2 * torch.get_num_threads()
     case = Case(FORMATS["fp64"], 0.125, x, g, gamma, torch.ones(4).double(), torch.ones(4).double())
     assert 0 < float(ratios(BOUNDS["MRSNorm dL/dgamma"].subject, case).max()) <= 1
 

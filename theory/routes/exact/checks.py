@@ -16,7 +16,7 @@ from theory.routes.exact.questions import Question, domain, inputs_of, question
 from theory.routes.exact.samples import Sample, sample_of
 from theory.statements import UNDEFINED, Identity, Inequality
 
-POINTS = 16  # small points at which the sides of an inequality are compared
+POINTS = 12  # small points at which the sides of an inequality are compared
 
 
 @dataclass(frozen=True)
