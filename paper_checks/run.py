@@ -16,6 +16,7 @@ from paper_checks.claims import Claim
 from paper_checks.evidence import Collected, Evidence, Task
 from paper_checks.verdict import Verdict, decide
 
+MOST_GROWTH = 4 * 10**9  # bytes, of a worker that ends with the run
 REPRODUCED, DIFFERS, BAD_USAGE, INCOMPLETE = 0, 1, 2, 3
 Progress = Callable[[Task | str], None]
 
@@ -158,7 +159,16 @@ def _collect_all(todo: list[Task], jobs: int) -> Iterator[tuple[Task, Collected]
 
 
 def _pair(task: Task) -> tuple[Task, Collected]:
+    _keep_caches()
     return task, evidence.collect(task)
+
+
+def _keep_caches() -> None:
+    """Let this worker grow: joblib would replace it after 300 MB, and throw away all that SymPy has computed in it."""
+    from joblib.externals.loky import process_executor
+
+    if hasattr(process_executor, "_MAX_MEMORY_LEAK_SIZE"):
+        process_executor._MAX_MEMORY_LEAK_SIZE = MOST_GROWTH
 
 
 @contextmanager
