@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json as json_format
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Optional
@@ -111,12 +109,14 @@ def _survey(scale: float, gamma: float, device: str, jobs: int, store: str | Non
     from numerics.exhaustive.parallel import finish
     from numerics.exhaustive.state import State, StateProblem
     from numerics.exhaustive.survey import checked
+    from paper_checks.report import terminal
+    from paper_checks.workers import quiet_children
 
     try:
         checked(scale, gamma)
         state = State(Path(store) if store else None, scale, gamma, device)
-        with _progress(f"S = {scale:.6g}, gamma = {gamma:.6g}", len(state.missing)) as advance:
-            finish(state, jobs, advance)
+        with terminal.progress_bar(len(state.missing), f"S = {scale:.6g}, gamma = {gamma:.6g}") as update:
+            finish(state, jobs, lambda: update(advance=1), quiet_children)
         return survey(scale, gamma, state.bands.values(), device)
     except StateProblem as problem:
         raise UsageProblem("--store", store, str(problem)) from problem
@@ -140,17 +140,3 @@ def _line(found: Any) -> str:
 def _radius(pair: tuple[Fraction, Fraction], found: Any) -> str:
     square = float(sum(value**2 for value in pair) * (Fraction(found.gamma) / Fraction(found.scale)) ** 2)
     return f"{square**0.5:.3e}"
-
-
-@contextmanager
-def _progress(title: str, total: int) -> Iterator[Callable[[], None]]:
-    """A bar on standard error with the remaining time, or nothing where that is no terminal."""
-    if not sys.stderr.isatty():
-        yield lambda: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        shown = bar.add_task(title, total=total)
-        yield lambda: bar.update(shown, advance=1)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Optional
 
@@ -67,6 +66,8 @@ def inspect(
     outputs = output.open_outputs({"--json": json, "--plot": plot})
 
     from numerics import inspection
+    from paper_checks.report import activations as report
+    from paper_checks.report import terminal
 
     stored = _open(inspection, file, dimension)
     chosen, skipped = _chosen(stored, tensor or [])
@@ -74,11 +75,14 @@ def inspect(
     if pair and (obstacle := inspection.pairs.obstacle(*pair, number)):
         raise UsageProblem("--query, --key", f"{query}, {key}", f"a query and a key; {obstacle}")
     total = sum(math.prod(each.shape) for each in (*chosen, *pair[:1]))
-    with _progress(total) as advance:
-        summaries = [inspection.inspect_tensor(each, small, advance(each.name)) for each in chosen]
-        attention = _pair(inspection, pair, number, small, advance) if pair else None
+    with terminal.progress_bar(total, "reading") as update:
 
-    from paper_checks.report import activations as report
+        def named(name: str) -> Callable[[int], None]:
+            update(description=name)
+            return lambda numbers: update(advance=numbers)
+
+        summaries = [inspection.inspect_tensor(each, small, named(each.name)) for each in chosen]
+        attention = _pair(inspection, pair, number, small, named) if pair else None
 
     if plot is not None:
         outputs["--plot"].write(report.draw(summaries))
@@ -145,22 +149,3 @@ def _pair(inspection: Any, pair: tuple, heads: int, eps: float, advance: Callabl
     except ValueError as error:
         given = f"{pair[0].name}, {pair[1].name}"
         raise UsageProblem("--query, --key", given, f"finite numbers; {error}") from error
-
-
-@contextmanager
-def _progress(total: int) -> Iterator[Callable[[str], Callable[[int], None]]]:
-    """A bar on standard error by numbers read, or nothing where that is no terminal."""
-    if not sys.stderr.isatty():
-        yield lambda name: lambda numbers: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        shown = bar.add_task("reading", total=total)
-
-        def named(name: str) -> Callable[[int], None]:
-            bar.update(shown, description=name)
-            return lambda numbers: bar.update(shown, advance=numbers)
-
-        yield named

@@ -158,13 +158,13 @@ def _check_backend(backend: str, scheduler: str | None, jobs: int) -> None:
 def _workers(backend: str, scheduler: str | None, jobs: int, asked: Any) -> Iterator[tuple[Any, str]]:
     """Where the shards are run, and the device that they are run on."""
     from numerics.sweeps import run
-    from paper_checks.run import _quiet_children
+    from paper_checks.workers import quiet_children
 
     if backend == "dask":
         with _client(scheduler) as client:
             yield _on_cluster(client, asked.device)
     elif jobs > 1:
-        yield run.LocalProcesses(jobs, _quiet_children), asked.settings().device
+        yield run.LocalProcesses(jobs, quiet_children), asked.settings().device
     else:
         yield run.Workers(), asked.settings().device
 

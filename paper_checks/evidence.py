@@ -128,20 +128,14 @@ def _rows(module: ModuleType, task: Task) -> Iterator[Evidence]:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Torch, if it is imported, computes with one thread meanwhile.
-
-    The number of threads decides the order of floating-point sums, and a result must not depend on the number of
-    cores. Cores are used by collecting several tasks at a time, which is faster too: the tensors are small.
-    """
-    torch = sys.modules.get("torch")
-    threads = torch.get_num_threads() if torch else None
-    if torch:
-        torch.set_num_threads(1)
-    try:
+    """Torch, if it is imported, computes with one thread meanwhile (`numerics.threads`)."""
+    if "torch" not in sys.modules:
         yield
-    finally:
-        if torch:
-            torch.set_num_threads(threads)
+        return
+    from numerics import threads
+
+    with threads.one_thread():
+        yield
 
 
 def failed(task: Task, rows: list[Evidence], error: Exception, seconds: float) -> Collected:

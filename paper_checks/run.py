@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from paper_checks import evidence, routes
+from paper_checks import evidence, routes, workers
 from paper_checks.claims import Claim
 from paper_checks.evidence import Collected, Evidence, Task
 from paper_checks.verdict import Verdict, decide
 
-MOST_GROWTH = 4 * 10**9  # bytes, of a worker that ends with the run
 REPRODUCED, DIFFERS, BAD_USAGE, INCOMPLETE = 0, 1, 2, 3
 Progress = Callable[[Task | str], None]
 
@@ -147,7 +143,7 @@ def _collect_all(todo: list[Task], jobs: int) -> Iterator[tuple[Task, Collected]
         with warnings.catch_warnings():
             # a worker that has grown is replaced by a fresh one, and its task is given to another
             warnings.filterwarnings("ignore", message="A worker stopped while some jobs were given to the executor")
-            with _quiet_children():
+            with workers.quiet_children():
                 work = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
                 finished = work(joblib.delayed(_pair)(task) for task in todo)
             for task, found in finished:
@@ -159,33 +155,5 @@ def _collect_all(todo: list[Task], jobs: int) -> Iterator[tuple[Task, Collected]
 
 
 def _pair(task: Task) -> tuple[Task, Collected]:
-    _keep_caches()
+    workers.keep_caches()
     return task, evidence.collect(task)
-
-
-def _keep_caches() -> None:
-    """Let this worker grow: joblib would replace it after 300 MB, and throw away all that SymPy has computed in it."""
-    from joblib.externals.loky import process_executor
-
-    if hasattr(process_executor, "_MAX_MEMORY_LEAK_SIZE"):
-        process_executor._MAX_MEMORY_LEAK_SIZE = MOST_GROWTH
-
-
-@contextmanager
-def _quiet_children() -> Iterator[None]:
-    """Processes started meanwhile, and by threads started meanwhile, leave an interrupt to this process.
-
-    It reaches them blocked, since they inherit the signal mask. The one that outlives this process to give its
-    semaphores back does so without a warning.
-    """
-    before = os.environ.get("PYTHONWARNINGS")
-    os.environ["PYTHONWARNINGS"] = ",".join(filter(None, (before, "ignore:resource_tracker")))
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        if before is None:
-            del os.environ["PYTHONWARNINGS"]
-        else:
-            os.environ["PYTHONWARNINGS"] = before

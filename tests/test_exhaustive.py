@@ -311,6 +311,24 @@ def test_killed_and_started_again_it_ends_as_if_it_had_not_been(tmp_path, third)
     assert {name for name in os.listdir(tmp_path) if not name.endswith(".part")} == {"state.jsonl", "out.json"}
 
 
+def test_ctrl_c_ends_two_workers_quietly_and_keeps_what_is_finished(tmp_path):
+    path = tmp_path / "state.jsonl"
+    command = [sys.executable, "-m", "paper_checks", "exhaustive", "--scale", "1000", "--device", "cpu", "--jobs", "2"]
+    child = subprocess.Popen(
+        [*command, "--store", str(path)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        cwd=Path(__file__).parents[1],
+        start_new_session=True,
+    )
+    while child.poll() is None and not path.exists():
+        time.sleep(0.005)
+    os.killpg(child.pid, signal.SIGINT)
+    _, err = child.communicate(timeout=60)
+    assert (child.returncode, err) == (130, b"")
+    assert State(path, 1000.0, 1.0, "cpu").bands
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -55,13 +55,39 @@ def test_the_median_of_nothing_is_nan():
 
 def test_quantities_are_what_their_names_say(tmp_path):
     x = rows(dtype=torch.float16)
-    found = inspect_tensor(stored(x, tmp_path), EPS)
+    assert_quantities(inspect_tensor(stored(x, tmp_path), EPS), x)
+
+
+def half_split(x):
+    """Channels i and i + C/2 as pairs."""
+    return x.unflatten(-1, (2, -1)).transpose(-1, -2).flatten(-2)
+
+
+WRONG = {
+    "half-split pairs": lambda stored, x: inspect_tensor(stored(half_split(x)), EPS),
+    "eps forgotten": lambda stored, x: inspect_tensor(stored(x), 0.0),
+    "the last row left out": lambda stored, x: inspect_tensor(stored(x[:-1]), EPS),
+    "channels across rows": lambda stored, x: inspect_tensor(stored(x.T[: x.shape[1]].contiguous()), EPS),
+    "all of it NaN": lambda stored, x: inspect_tensor(stored(torch.full_like(x, torch.nan)), EPS),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_summary_is_noticed(tmp_path, name):
+    x = rows(n=36, channels=36, dtype=torch.float16) * 2.0**-7  # so small that eps tells
+    found = WRONG[name](lambda wrong: stored(wrong, tmp_path), x)
+    with pytest.raises(AssertionError):
+        assert_quantities(found, x)
+
+
+def assert_quantities(found, x):
+    """By NumPy, from the definitions, within the roundings of either side."""
     a = x.double().numpy()
     r = np.hypot(a[:, ::2], a[:, 1::2])
     s = r.mean(1) + EPS
     s_rms = np.sqrt((a**2).mean(1) + EPS)
     n = a.shape[1] + 20
-    assert (found.rows, found.channels, found.dtype) == (37, 24, "fp16")
+    assert (found.rows, found.channels, found.dtype) == (*x.shape, "fp16")
     assert found.outlier_ratio == np.abs(a).max() / np.median(np.abs(a))
     d = a - a.mean()
     assert close(found.kurtosis, (d**4).mean() / (d**2).mean() ** 2, 20 * a.size)

@@ -115,7 +115,7 @@ class Inequality:
     def formula(self) -> sp.Basic:
         """The statement as an unevaluated inequality (a conjunction where it has several components)."""
         relation = sp.StrictLessThan if self.strict else sp.LessThan
-        parts = [relation(left, right, evaluate=False) for left, right in _pairs(self)]
+        parts = [relation(left, right, evaluate=False) for left, right in pairs_of(self)]
         return parts[0] if len(parts) == 1 else sp.And(*parts, evaluate=False)
 
 
@@ -124,7 +124,7 @@ Statement = Identity | Inequality
 
 def refute(statement: Statement, at: Point) -> Refuted | Undecided:
     """A refutation of the statement by this point, if the point is one; a side without a value there refutes too."""
-    return _refute(statement.relation, _pairs(statement), at)
+    return _refute(statement.relation, pairs_of(statement), at)
 
 
 def _refute(relation: str, sides: Pairs, at: Point, defined: bool = False) -> Refuted | Undecided:
@@ -158,7 +158,7 @@ def necessary(statement: Statement, at: Point) -> Callable[[], Outcome]:
 
 
 def _decide(statement: Statement, prove: Callable[[Statement, Pairs], Proved | Undecided]) -> Outcome:
-    sides = _pairs(statement)
+    sides = pairs_of(statement)
     at = statement.counterexample
     if at is not None and all(hypothesis.holds(at) for hypothesis in statement.hypotheses):
         outcome = _refute(statement.relation, sides, at)
@@ -247,7 +247,8 @@ def _inside(statement: Statement, at: Point) -> bool:
     return all(_value(expr, at) not in (0, UNDEFINED) for expr in divisors)
 
 
-def _pairs(statement: Statement) -> Pairs:
+def pairs_of(statement: Statement) -> Pairs:
+    """The sides of a statement, component by component; ValueError where they have different numbers of them."""
     left, right = statement.sides()
     lefts, rights = entries_of(left), entries_of(right)
     if len(lefts) != len(rights):

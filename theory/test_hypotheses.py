@@ -12,7 +12,7 @@ import sympy as sp
 from theory.claims import modules
 from theory.exact import Irrational, Point, evaluate
 from theory.phasors import N, P
-from theory.statements import Inequality, _pairs, _points
+from theory.statements import Inequality, _points, pairs_of
 
 INEQUALITIES = [
     pytest.param(statement, id=f"{module.__name__.removeprefix('theory.')}: {statement.name} [{number}]")
@@ -38,7 +38,7 @@ def _values(expr: sp.Expr, at: Point):
 def test_assumptions_hold_wherever_the_hypotheses_do(statement):
     outcome = statement.decide()
     assumed = [node for proof in outcome.certificates for node in proof.walk() if node.hypothesis]
-    for at in islice(_points(statement, _pairs(statement)), 6):
+    for at in islice(_points(statement, pairs_of(statement)), 6):
         for node in assumed:
             for value in _values(node.expr, at):
                 assert value > 0 if node.strict else value >= 0, (node.hypothesis, node.expr, at)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from numerics.norms.checks import check_count, check_device, check_eps, check_input
+from numerics.norms.layers import Weighted
 from numerics.norms.mean_norm import MeanNorm
 from numerics.norms.rule import Rule
 
 
-class GroupMRSNorm(nn.Module):
+class GroupMRSNorm(Weighted):
     """o_i = gamma_i z_i / S, one S for each of `num_groups` groups of channels; x of any shape with its channels on
     `channel_dim`, where they are paired as adjacent ones. `weight` is gamma, of shape (num_channels/2,).
 
@@ -51,17 +52,7 @@ class GroupMRSNorm(nn.Module):
             )
         check_eps(eps)
         self.channel_dim, self.eps, self.per_position, self.safe = channel_dim, eps, per_position, safe
-        self.elementwise_affine = elementwise_affine
-        if elementwise_affine:
-            self.weight = nn.Parameter(torch.empty(self.num_channels // 2, device=device, dtype=dtype))
-        else:
-            self.register_parameter("weight", None)
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Set gamma to one."""
-        if self.elementwise_affine:
-            nn.init.ones_(self.weight)
+        self._add_weight(self.num_channels // 2, elementwise_affine, device, dtype)
 
     def extra_repr(self) -> str:
         """The constructor's arguments, as `torch.nn.GroupNorm` shows them."""

@@ -9,7 +9,24 @@ from numerics.norms.checks import check_constant, check_count, check_eps
 from numerics.norms.functional import MA_ALPHA, MA_S, ma_rms_norm, mrs_norm, rms_norm
 
 
-class ScaleNorm(nn.Module):
+class Weighted(nn.Module):
+    """A module with a weight gamma that starts at one, or, without `elementwise_affine`, with none."""
+
+    def _add_weight(
+        self, size: int, elementwise_affine: bool, device: torch.device | str | None, dtype: torch.dtype | None
+    ) -> None:
+        self.elementwise_affine = elementwise_affine
+        weight = nn.Parameter(torch.empty(size, device=device, dtype=dtype)) if elementwise_affine else None
+        self.register_parameter("weight", weight)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Set gamma to one."""
+        if self.elementwise_affine:
+            nn.init.ones_(self.weight)
+
+
+class ScaleNorm(Weighted):
     """What the modules share; `channels_per_weight` is 2 for phasors and 1 for scalars.
 
     `safe` scales every row by a power of two before anything is squared: neither 3e38 in fp32 or bf16 nor 1e-30 then
@@ -32,18 +49,7 @@ class ScaleNorm(nn.Module):
         self.channels = check_count("channels", channels, self.channels_per_weight)
         check_eps(eps)
         self.eps, self.safe = eps, safe
-        self.elementwise_affine = elementwise_affine
-        if elementwise_affine:
-            size = self.channels // self.channels_per_weight
-            self.weight = nn.Parameter(torch.empty(size, device=device, dtype=dtype))
-        else:
-            self.register_parameter("weight", None)
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Set gamma to one."""
-        if self.elementwise_affine:
-            nn.init.ones_(self.weight)
+        self._add_weight(self.channels // self.channels_per_weight, elementwise_affine, device, dtype)
 
     def extra_repr(self) -> str:
         """The constructor's arguments, as `torch.nn.RMSNorm` shows them; `safe` where it is set."""

@@ -35,14 +35,16 @@ def gradient_error(z: Tensor, g: Tensor, gamma: Tensor, scale: Tensor, fmt: Form
 
 
 def gradient_errors(z: Tensor, g: Tensor, gamma: Tensor, scale: Tensor, *formats: Format) -> list[Tensor]:
-    """`gradient_error` in several formats; what does not depend on the format is computed once."""
+    """`gradient_error` in several formats, each computed once, and so is what does not depend on the format."""
     s, phasors = scale.unsqueeze(-1), z.shape[-2]  # (T, 1, 1)
     weighted = times(g, gamma).abs_()
     mean_a = (weighted * z.abs()).sum((-1, -2), keepdim=True) / s / phasors
     r = length(z)
     u = times(z, torch.where(r > 0, 1 / r, 0.0)).abs_()
-    terms = [pair_sum_roundings(phasors, fmt.any_order) for fmt in formats]
-    return _two_terms(weighted, u, mean_a, s, phasors, terms, formats)
+    once = tuple(dict.fromkeys(formats))
+    terms = [pair_sum_roundings(phasors, fmt.any_order) for fmt in once]
+    bounds = dict(zip(once, _two_terms(weighted, u, mean_a, s, phasors, terms, once), strict=True))
+    return [bounds[fmt] for fmt in formats]
 
 
 def own_gradient_error(z: Tensor, v: Tensor, gamma: Tensor, scale: Tensor, phasors: int, fmt: Format) -> Tensor:

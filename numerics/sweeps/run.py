@@ -45,12 +45,8 @@ class Workers:
         Raises:
             WorkerDied: one did; shards that were drawn from the iterator and gave no outcome were under way.
         """
-        threads = torch.get_num_threads()
-        try:
-            for shard in shards:
-                yield shard, run_shard(shard, code)
-        finally:
-            torch.set_num_threads(threads)
+        for shard in shards:
+            yield shard, run_shard(shard, code)
 
 
 @dataclass

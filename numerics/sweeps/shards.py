@@ -20,6 +20,7 @@ from numerics.scenarios import generator
 from numerics.sweeps.checks import Row, measured
 from numerics.sweeps.matrix import Cell
 from numerics.sweeps.rows import CellRows
+from numerics.threads import one_thread
 
 VERSION = 1  # of the plan: raised when shards are cut or seeded in another way
 ELEMENTS = 2**16  # phasors of a block
@@ -122,14 +123,13 @@ def run_shard(shard: Shard, expected: str) -> Outcome:
 
     `expected` is the digest of the code that planned it: a worker with other code must not answer.
     """
-    torch.set_num_threads(1)  # the number of threads would decide the order of sums
     try:
         if code() != expected:
             raise RuntimeError(f"the worker has other code ({code()}) than the sweep ({expected})")
-        source = CellRows(shard.cell, shard.block)
-        seed = generator(shard.seed, shard.key).initial_seed()
-        settings = Settings(shard.device, (shard.dtype,), shard.trials, seed, source=source)
-        rows = tuple(measured(shard.claim, settings))
-        return Outcome(rows, source.outside)
+        with one_thread():
+            source = CellRows(shard.cell, shard.block)
+            seed = generator(shard.seed, shard.key).initial_seed()
+            settings = Settings(shard.device, (shard.dtype,), shard.trials, seed, source=source)
+            return Outcome(tuple(measured(shard.claim, settings)), source.outside)
     except Exception as error:
         return Outcome(error=f"{type(error).__name__}: {' '.join(str(error).split())}")

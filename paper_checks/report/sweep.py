@@ -5,15 +5,13 @@ The same plan gives the same JSON, apart from `environment`, whatever ran it.
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TextIO
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, ProgressColumn, Task, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -80,13 +78,9 @@ def progress(total: int) -> Iterator[Callable[[int, int], None]]:
 
     Yields what to call with the number of shards found in the store and of those finished since.
     """
-    if not sys.stderr.isatty():
-        yield lambda stored, finished: None
-        return
     columns = (TextColumn("sweeping"), BarColumn(), MofNCompleteColumn(), Rate(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        shown = bar.add_task("", total=total)
-        yield lambda stored, finished: bar.update(shown, completed=stored + finished)
+    with terminal.progress_bar(total, "", *columns) as update:
+        yield lambda stored, finished: update(completed=stored + finished)
 
 
 def print_tables(report: Report, stream: TextIO, top: int, seconds: float, identity: Mapping) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import sys
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TextIO
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 from paper_checks import routes
@@ -68,21 +69,30 @@ def evidence_line(row: Evidence) -> str:
 
 
 @contextmanager
+def progress_bar(total: int, description: str, *columns: ProgressColumn) -> Iterator[Callable[..., None]]:
+    """A bar on standard error, by default with percentage and remaining time, or nothing where that is no terminal.
+
+    Yields what takes the changes: `advance`, `completed`, `description`, as `rich.progress.Progress.update`.
+    """
+    if not sys.stderr.isatty():
+        yield lambda **changes: None
+        return
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        yield partial(bar.update, bar.add_task(description, total=total))
+
+
+@contextmanager
 def progress(total: int) -> Iterator:
     """A progress bar on standard error, or nothing where that is no terminal; yields what to call after each task."""
-    if not sys.stderr.isatty():
-        yield lambda done: None
-        return
     columns = (TextColumn("{task.description:20}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        shown = bar.add_task("deciding", total=total)
+    with progress_bar(total, "deciding", *columns) as update:
 
         def advance(done: Task | str) -> None:
             """A task is done, or a stage that has this name begins."""
             if isinstance(done, str):
-                bar.update(shown, description=done)
+                update(description=done)
             else:
-                bar.update(shown, advance=1, description=done.slug)
+                update(advance=1, description=done.slug)
 
         yield advance
 

@@ -17,7 +17,7 @@ from theory.exact import Irrational, Point
 from theory.phasors import MAGNITUDES
 from theory.proof import Refuted
 from theory.routes.smt.translate import Translation
-from theory.statements import UNDEFINED, Statement, _pairs, refute
+from theory.statements import UNDEFINED, Statement, pairs_of, refute
 
 DIGITS = 6
 
@@ -73,7 +73,7 @@ def counterexample(statement: Statement, translate: Translation, model: object, 
 def _rational(statement: Statement, at: Point) -> bool:
     """Whether both sides have rational values there, or none at all."""
     try:
-        for pair in _pairs(statement):
+        for pair in pairs_of(statement):
             for side in pair:
                 exact.evaluate(side, at)
     except Irrational:
