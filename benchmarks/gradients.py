@@ -9,11 +9,14 @@ import torch
 
 from benchmarks.benchmark import Benchmark, side_by_side
 from numerics.gradients import input_gradient
+from numerics.measure import Settings
 from numerics.mrsnorm.eq05 import printed
 from numerics.norms import mrs_norm, mrs_scale
 from numerics.rounding import FORMATS, FP64, gradient_errors, rounded
+from numerics.scenarios import SCENARIOS
 
-PHASORS, TRIALS, EPS = 32, 512, 1e-6
+PHASORS, EPS = 32, 1e-6
+TRIALS = Settings().trials * len(SCENARIOS)  # a batch of the default run
 SIZE = (64, 256)  # rows, phasors: in the cache
 REPEATS = 25
 

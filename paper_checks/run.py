@@ -106,7 +106,7 @@ def run(
     there = [task for task in todo if task.route != "coq"]
     if here and progress:
         progress("checking in Coq")
-    for task, found in chain(_collect_all(here, 1), _collect_all(there, jobs)):
+    for task, found in _collect_all(here, there, jobs):
         done[task] = found
         if progress:
             progress(task)
@@ -131,22 +131,26 @@ def _result(claim: Claim, collected: Iterable[Collected], named: tuple[str, ...]
     return Result(claim, decide(rows), rows, errors, named)
 
 
-def _collect_all(todo: list[Task], jobs: int) -> Iterator[tuple[Task, Collected]]:
-    if jobs == 1 or len(todo) < 2:
-        for task in todo:
+def _collect_all(here: list[Task], there: list[Task], jobs: int) -> Iterator[tuple[Task, Collected]]:
+    """Every task with its evidence: `here` in this process, `there` meanwhile in `jobs` others, if more than one."""
+    groups = _groups(there)
+    if jobs == 1 or len(groups) < 2:
+        for task in chain(here, there):
             yield task, evidence.collect(task)
         return
     import joblib  # here, not above: it takes a tenth of a second
 
-    waiting = dict.fromkeys(todo)
+    waiting = dict.fromkeys(there)
     try:
         with warnings.catch_warnings():
             # a worker that has grown is replaced by a fresh one, and its task is given to another
             warnings.filterwarnings("ignore", message="A worker stopped while some jobs were given to the executor")
             with workers.quiet_children():
                 work = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
-                finished = work(joblib.delayed(_pair)(task) for task in todo)
-            for task, found in finished:
+                finished = work(joblib.delayed(_collect_group)(group) for group in groups)
+            for task in here:
+                yield task, evidence.collect(task)
+            for task, found in chain.from_iterable(finished):
                 del waiting[task]
                 yield task, found
     except Exception as error:  # a worker was killed, as the system does when memory is short
@@ -154,6 +158,14 @@ def _collect_all(todo: list[Task], jobs: int) -> Iterator[tuple[Task, Collected]
             yield task, evidence.failed(task, [], error, 0.0)
 
 
-def _pair(task: Task) -> tuple[Task, Collected]:
+def _groups(tasks: Iterable[Task]) -> list[list[Task]]:
+    """What one worker does in a row: SymPy and the routes decide the same statements of a claim, from one cache."""
+    found: dict[tuple[str, str, bool], list[Task]] = {}
+    for task in tasks:
+        found.setdefault((task.paper, task.slug, task.settings is None), []).append(task)
+    return list(found.values())
+
+
+def _collect_group(tasks: list[Task]) -> list[tuple[Task, Collected]]:
     workers.keep_caches()
-    return task, evidence.collect(task)
+    return [(task, evidence.collect(task)) for task in tasks]
