@@ -178,6 +178,15 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Toy]:
     get_reusable_executor().shutdown(kill_workers=True)  # workers keep the import path that they were started with
 
 
+@pytest.fixture(scope="module")
+def one_thread() -> Iterator[None]:
+    """Small tensors: threads that wait for each other only cost time."""
+    from numerics import threads  # imports torch, which most tests do without
+
+    with threads.one_thread():
+        yield
+
+
 @pytest.fixture
 def command(capfd: pytest.CaptureFixture) -> Callable[..., SimpleNamespace]:
     """Runs the command line in this process: status, out, err, and out as JSON."""

@@ -25,15 +25,7 @@ MODULES = {name: importlib.import_module(f"numerics.mrsnorm.{name}") for name in
 SETTINGS = Settings(trials=16, seed=5)
 FEW = Settings(trials=4, seed=3)
 NARROW = ((1, 1e-6), (2, 0.0), (7, 0.125))
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread():
-    """These tensors are small: threads that wait for each other only cost time."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 @pytest.fixture

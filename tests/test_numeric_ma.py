@@ -36,15 +36,7 @@ REPLACED = [
     for target, table in (("printed", module.MUTANTS), ("corrected", getattr(module, "CORRECTED_MUTANTS", {})))
     for mutant in table
 ]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread():
-    """These tensors are small: threads that wait for each other only cost time."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 @functools.cache

@@ -4,7 +4,6 @@ import importlib
 import pkgutil
 
 import pytest
-import torch
 
 import numerics
 from numerics.measure import Settings
@@ -17,15 +16,7 @@ MODULES = {
     for entry in pkgutil.iter_modules([f"{numerics.__path__[0]}/{paper}"])
 }
 REPAIRS = [(name, repair) for name, module in MODULES.items() for repair in getattr(module, "REPAIRS", {})]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread():
-    """These tensors are small: threads that wait for each other only cost time."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def printed_rows(module):

@@ -141,19 +141,35 @@ def test_the_command_names_a_bound_that_nothing_comes_near(monkeypatch):
     assert command.loose(rows[:1]) == []  # nothing was searched for
 
 
-@pytest.mark.parametrize("factor", [1 / 8, 100])
-def test_the_command_fails_for_a_bound_too_small_or_too_large(factor, monkeypatch, capsys):
+@pytest.mark.parametrize(
+    ("factor", "said"), [(1 / 8, "P = 2: exceeded, "), (100, "P = 2: no error comes within 1/50 of it")]
+)
+def test_the_command_fails_for_a_bound_too_small_or_too_large(factor, said, monkeypatch, capsys):
     bound = subjects.scale_error
     wrong = partial(subjects._scale, norms.mrs_scale, truth.mrs_scale, lambda *args: factor * bound(*args), 2)
     monkeypatch.setitem(BOUNDS, "S, Eq. 1", replace(BOUNDS["S, Eq. 1"], subject=wrong))
     arguments = ["--trials", "500", "--dtype", "fp32", "--bound", "S, Eq. 1", "--search", "2"]
     assert command.main(arguments) == 1
+    assert f"S, Eq. 1, fp32, {said}" in capsys.readouterr().out
     monkeypatch.undo()
     assert command.main(arguments) == 0
-    assert "501 trials, worst 0." in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "501 trials, worst 0." in out
+    assert out.endswith("no bound is exceeded; at every P searched, an error comes within 1/50 of it\n")
+    assert command.main([*arguments[:-2], "--no-search"]) == 0
+    assert capsys.readouterr().out.endswith("no bound is exceeded\n")
 
 
-@pytest.mark.parametrize("wrong", [["--trials", "-1"], ["--bound", "S, Eq. 3"], ["--dtype", "fp8"], ["--search", "0"]])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ["--trials", "-1"],
+        ["--bound", "S, Eq. 3"],
+        ["--dtype", "fp8"],
+        ["--search", "0"],
+        ["--trials", "0", "--no-search"],
+    ],
+)
 def test_the_command_refuses(wrong, capsys):
     with pytest.raises(SystemExit) as stopped:
         command.main(wrong)

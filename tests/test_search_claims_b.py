@@ -32,14 +32,13 @@ SETTINGS = Settings(trials=1, seed=7)
 TWO = Settings(trials=1, seed=7, dtypes=("fp16", "fp64"))
 
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+
 @pytest.fixture(autouse=True)
 def searches_only(monkeypatch):
-    """No random rows where `batches` draws them, and one thread: these tensors are small."""
+    """No random rows where `batches` draws them."""
     monkeypatch.setattr(inputs, "WIDTHS", ())
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def searched(name: str, settings: Settings) -> list[Measurement]:

@@ -19,6 +19,7 @@ CHUNK = 2**16  # channels in a case
 SHARES = ((1, 0.4), (2, 0.4), (7, 0.195), (64, 0.004), (192, 0.001))  # P, and the share of the trials that have it
 WEIGHTS = 2048  # phasors of the rows that gradients of weights are summed over
 SEARCHED = (1, 2, 7, 64, 192, 4096, 2**17)  # P
+AGAIN = (64, 64)  # population and generations of a second search; it stops once it has found enough
 TIGHT = 50  # a bound that no found error comes nearer to than this says too little
 
 
@@ -95,7 +96,7 @@ def _deep(bound: Bound, dtype: str, phasors: int, seed: int) -> Row:
     row = searched_worst(bound, dtype, phasors, seed, population, generations)
     if row.worst * TIGHT >= 1 or math.isnan(row.worst):
         return row
-    again = searched_worst(bound, dtype, phasors, seed + 1, population, 16, enough=1 / TIGHT)
+    again = searched_worst(bound, dtype, phasors, seed + 1, *AGAIN, enough=1 / TIGHT)
     return replace(
         again,
         trials=row.trials + again.trials,
