@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -19,6 +20,13 @@ from joblib.externals.loky import get_reusable_executor
 from paper_checks import claims, cli, evidence, routes
 
 _NUMBER = itertools.count()
+
+
+def pytest_configure() -> None:
+    """An interrupt reaches the processes that tests start, though a shell lets what it runs behind `&` ignore it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 CLAIMS = """
 [paper]

@@ -72,7 +72,7 @@ def interrupt(toy, source, arguments, number, prelude=""):
         return process, time.monotonic() - sent, out, err
     finally:
         if process.poll() is None:
-            process.kill()
+            os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
 
 
