@@ -10,7 +10,16 @@ from torch.nn import functional as F
 from numerics.gradients import input_gradient
 from numerics.inputs import generator, phasor_view
 from numerics.norms import GroupMRSNorm, MARMSNorm, MRSNorm, QKNorm, RMSNorm, mrs_norm, mrs_scale, rms_norm, rms_scale
-from numerics.rounding import FORMATS, FP64, gradient_error, output_error, rms_gradient_error, rounded
+from numerics.rounding import (
+    FORMATS,
+    FP64,
+    gradient_error,
+    output_error,
+    rms_gradient_error,
+    rms_weight_gradient_error,
+    rounded,
+    weight_gradient_error,
+)
 
 # PyTorch's compiler makes an instance of the autograd function that it traces, and imports what PyTorch has deprecated:
 # both warn of PyTorch itself
@@ -123,6 +132,25 @@ def test_the_traced_graph_is_whole_and_computes_the_same(name, dtype):
     run = torch.compile(module, fullgraph=True, backend="aot_eager")
     for found, expected in zip(with_gradients(module, x, run), with_gradients(module, x), strict=True):
         assert found.dtype == expected.dtype and close(found, expected, fmt)
+
+
+@pytest.mark.parametrize("kind", ["mrs", "rms"])
+def test_gradients_of_weights_over_any_number_of_rows(kind):
+    """Where code is generated they are sums of sums of 16 rows, and of the rows that are left."""
+    norm, scale, error, weights = {
+        "mrs": (mrs_norm, mrs_scale, weight_gradient_error, 4),
+        "rms": (rms_norm, rms_scale, rms_weight_gradient_error, 8),
+    }[kind]
+    run = torch.compile(norm, fullgraph=True, backend="aot_eager", dynamic=True)
+    for rows in (15, 16, 33, 272):
+        x, g = normal(rows, 8), normal(rows, 8, key="g")
+        x.requires_grad_()
+        found, expected = (
+            torch.autograd.grad(f(x, w, EPS), w, g)[0]
+            for f, w in ((f, normal(weights, key="gamma").requires_grad_()) for f in (run, norm))
+        )
+        bound = error(x.detach(), g, scale(x.detach(), EPS), FP64.summed_in_any_order())
+        assert ((found - expected).abs() <= 2 * bound).all()
 
 
 @pytest.mark.parametrize("channels", [2, 4, 6])

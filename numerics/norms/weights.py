@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 
 from numerics.norms import pairs
@@ -21,10 +22,32 @@ def by_channel(weight: Tensor | None, x: Tensor, per_weight: int) -> Tensor | No
     return pairs.by_channel(weight) if per_weight == 2 else weight
 
 
+exporting = getattr(torch.compiler, "is_exporting", torch.compiler.is_compiling)  # PyTorch 2.6 cannot tell
+ROWS = 16  # added up for one partial sum where code is generated
+
+
+def over_rows(terms: Tensor) -> Tensor:
+    """The sum over all dimensions but the last: (..., N) -> (N,).
+
+    A loop generated for a CPU goes down one column block after the other, and where rows are long every step is on
+    another page of memory. Sums of few rows first stay within the cache: three times as fast at 4096 x 4096. Not for
+    `torch.export`, which asks that nothing depend on what the number of rows is divisible by.
+    """
+    terms = terms.reshape(-1, terms.shape[-1])
+    if not torch.compiler.is_compiling() or exporting() or terms.device.type != "cpu":
+        return terms.sum(0)
+    partial = terms.shape[0] // ROWS
+    whole = terms[: partial * ROWS].unflatten(0, (partial, ROWS))
+    return whole.sum(1).sum(0) + terms[partial * ROWS :].sum(0)
+
+
 def summed_to(per_channel: Tensor, weight: Tensor, per_weight: int) -> Tensor:
     """Sums over the dimensions in which the weight does not vary, then over each pair where it is one a pair."""
     dims = tuple(d for d in range(-per_channel.dim(), -1) if -d > weight.dim() or weight.shape[d] == 1)
-    total = per_channel.sum(dims, keepdim=True) if dims else per_channel
+    if len(dims) == per_channel.dim() - 1:
+        total = over_rows(per_channel)
+    else:
+        total = per_channel.sum(dims, keepdim=True) if dims else per_channel
     total = total.reshape(*weight.shape[:-1], per_channel.shape[-1])
     return pairs.over_pairs(total) if per_weight == 2 else total
 
