@@ -24,6 +24,7 @@ def by_channel(weight: Tensor | None, x: Tensor, per_weight: int) -> Tensor | No
 
 exporting = getattr(torch.compiler, "is_exporting", torch.compiler.is_compiling)  # PyTorch 2.6 cannot tell
 ROWS = 16  # added up for one partial sum where code is generated
+FEW = 256  # rows that are added up as they are: the compiler is not to meet a number of partial sums that may be 0
 
 
 def over_rows(terms: Tensor) -> Tensor:
@@ -34,7 +35,8 @@ def over_rows(terms: Tensor) -> Tensor:
     `torch.export`, which asks that nothing depend on what the number of rows is divisible by.
     """
     terms = terms.reshape(-1, terms.shape[-1])
-    if not torch.compiler.is_compiling() or exporting() or terms.device.type != "cpu":
+    generated = torch.compiler.is_compiling() and not exporting() and terms.device.type == "cpu"
+    if not generated or terms.shape[0] < FEW:
         return terms.sum(0)
     partial = terms.shape[0] // ROWS
     whole = terms[: partial * ROWS].unflatten(0, (partial, ROWS))
