@@ -8,6 +8,11 @@ from torch import Tensor
 from numerics.norms import pairs
 from numerics.norms.checks import ACCUMULATION
 
+ROWS = 16  # added up for one partial sum where code is generated
+FEW = 256  # fewer rows are added up as they are: the compiler fails where the number of partial sums may be 0
+
+exporting = getattr(torch.compiler, "is_exporting", torch.compiler.is_compiling)  # PyTorch 2.6 cannot tell
+
 
 def wide(x: Tensor) -> Tensor:
     """x in its accumulation dtype."""
@@ -20,11 +25,6 @@ def by_channel(weight: Tensor | None, x: Tensor, per_weight: int) -> Tensor | No
         return None
     weight = weight.to(ACCUMULATION[x.dtype])
     return pairs.by_channel(weight) if per_weight == 2 else weight
-
-
-exporting = getattr(torch.compiler, "is_exporting", torch.compiler.is_compiling)  # PyTorch 2.6 cannot tell
-ROWS = 16  # added up for one partial sum where code is generated
-FEW = 256  # rows that are added up as they are: the compiler is not to meet a number of partial sums that may be 0
 
 
 def over_rows(terms: Tensor) -> Tensor:
