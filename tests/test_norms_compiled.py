@@ -9,7 +9,18 @@ from torch.nn import functional as F
 
 from numerics.gradients import input_gradient
 from numerics.inputs import generator, phasor_view
-from numerics.norms import GroupMRSNorm, MARMSNorm, MRSNorm, QKNorm, RMSNorm, mrs_norm, mrs_scale, rms_norm, rms_scale
+from numerics.norms import (
+    GroupMRSNorm,
+    MARMSNorm,
+    MRSNorm,
+    QKNorm,
+    RMSNorm,
+    mrs_norm,
+    mrs_scale,
+    rms_norm,
+    rms_scale,
+    weights,
+)
 from numerics.rounding import (
     FORMATS,
     FP64,
@@ -134,26 +145,43 @@ def test_the_traced_graph_is_whole_and_computes_the_same(name, dtype):
         assert found.dtype == expected.dtype and close(found, expected, fmt)
 
 
-ROWS = [(3, 5), (0,), (255,), (17, 33), (2, 128)]
+SHAPES = [(3, 5), (0,), (255,), (17, 33), (2, 128)]
+
+
+def weight_gradients_hold(kind, **options):
+    """Whether the gradients of the weights, as compiled for these rows one after the other, are the eager ones."""
+    norm, scale, error, entries = {
+        "mrs": (mrs_norm, mrs_scale, weight_gradient_error, 4),
+        "rms": (rms_norm, rms_scale, rms_weight_gradient_error, 8),
+    }[kind]
+    run = torch.compile(norm, fullgraph=True, **options)
+    for rows in SHAPES:
+        x, g = normal(*rows, 8), normal(*rows, 8, key="g")
+        gamma, leaf = normal(entries, key="gamma").requires_grad_(), x.clone().requires_grad_()
+        found, expected = (torch.autograd.grad(f(leaf, gamma, EPS), gamma, g)[0] for f in (run, norm))
+        x, g = x.reshape(-1, 8), g.reshape(-1, 8)
+        bound = error(x, g, scale(x, EPS), FP64.summed_in_any_order())
+        if not ((found - expected).abs() <= 2 * bound).all():
+            return False
+    return True
 
 
 @pytest.mark.parametrize(("kind", "dynamic"), [("mrs", True), ("mrs", None), ("rms", None)])
 def test_gradients_of_weights_over_any_number_of_rows(kind, dynamic):
     """In generated code they are sums of sums of 16 rows, and of the rows that are left, from 256 rows on."""
-    norm, scale, error, weights = {
-        "mrs": (mrs_norm, mrs_scale, weight_gradient_error, 4),
-        "rms": (rms_norm, rms_scale, rms_weight_gradient_error, 8),
-    }[kind]
-    run = torch.compile(norm, fullgraph=True, dynamic=dynamic)
-    for rows in ROWS:
-        x, g = normal(*rows, 8), normal(*rows, 8, key="g")
-        flat = x.reshape(-1, 8), g.reshape(-1, 8)
-        found, expected = (
-            torch.autograd.grad(f(x.requires_grad_(), w, EPS), w, g)[0]
-            for f, w in ((f, normal(weights, key="gamma").requires_grad_()) for f in (run, norm))
-        )
-        bound = error(flat[0].detach(), flat[1], scale(flat[0].detach(), EPS), FP64.summed_in_any_order())
-        assert ((found - expected).abs() <= 2 * bound).all(), rows
+    assert weight_gradients_hold(kind, dynamic=dynamic)
+
+
+WRONG_SUMS = {
+    "rows that are left forgotten": lambda terms: terms.flatten(0, -2).unfold(0, 16, 16).sum((0, 2)),
+    "the last dimension but one only": lambda terms: terms.sum(-2).flatten(0, -2)[0],
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG_SUMS)
+def test_a_wrong_sum_over_rows_is_rejected(wrong, monkeypatch):
+    monkeypatch.setattr(weights, "sum_of_parts", WRONG_SUMS[wrong])
+    assert not weight_gradients_hold("mrs", backend="aot_eager")
 
 
 @pytest.mark.parametrize("channels", [2, 4, 6])
