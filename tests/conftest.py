@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import signal
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -193,6 +195,22 @@ def one_thread() -> Iterator[None]:
 
     with threads.one_thread():
         yield
+
+
+@pytest.fixture
+def spawn() -> Iterator[Callable[..., subprocess.Popen]]:
+    """`subprocess.Popen` in a process group of its own, which is ended after the test at the latest."""
+    processes: list[subprocess.Popen] = []
+
+    def start(*arguments, **options) -> subprocess.Popen:
+        processes.append(subprocess.Popen(*arguments, start_new_session=True, **options))
+        return processes[-1]
+
+    yield start
+    for process in processes:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
 
 
 @pytest.fixture

@@ -161,16 +161,14 @@ def test_a_module_in_the_working_directory_is_found_and_may_print_while_it_is_im
     assert "banner" not in found.stdout
 
 
-def test_an_interrupted_check_leaves_no_process_behind(tmp_path):
+def test_an_interrupted_check_leaves_no_process_behind(tmp_path, spawn):
     (tmp_path / "sleeper.py").write_text(
         "import os, pathlib, time\npathlib.Path('pid').write_text(str(os.getpid()))\ntime.sleep(600)\n",
         encoding="utf-8",
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-m", "paper_checks", "conform", "sleeper.py:Norm"]
-    process = subprocess.Popen(
-        command, cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-    )
+    process = spawn(command, cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     pid = tmp_path / "pid"
     while not (pid.exists() and pid.read_text()):
         assert process.poll() is None

@@ -293,11 +293,11 @@ def test_bands_of_another_case_and_damaged_ones_are_refused(tmp_path):
             State(path, *THIRD, "cpu")
 
 
-def test_killed_and_started_again_it_ends_as_if_it_had_not_been(tmp_path, third):
+def test_killed_and_started_again_it_ends_as_if_it_had_not_been(tmp_path, spawn, third):
     path, out = tmp_path / "state.jsonl", tmp_path / "out.json"
     command = [sys.executable, "-m", "paper_checks", "exhaustive", "--scale", "3", "--gamma", "0.7001953125"]
     command += ["--device", "cpu", "--store", str(path), "--json", str(out)]
-    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=Path(__file__).parents[1])
+    child = spawn(command, stdout=subprocess.DEVNULL, cwd=Path(__file__).parents[1])
     while child.poll() is None and (not path.exists() or path.read_bytes().count(b"\n") < 5):
         time.sleep(0.005)
     child.send_signal(signal.SIGKILL)
@@ -311,15 +311,14 @@ def test_killed_and_started_again_it_ends_as_if_it_had_not_been(tmp_path, third)
     assert {name for name in os.listdir(tmp_path) if not name.endswith(".part")} == {"state.jsonl", "out.json"}
 
 
-def test_ctrl_c_ends_two_workers_quietly_and_keeps_what_is_finished(tmp_path):
+def test_ctrl_c_ends_two_workers_quietly_and_keeps_what_is_finished(tmp_path, spawn):
     path = tmp_path / "state.jsonl"
     command = [sys.executable, "-m", "paper_checks", "exhaustive", "--scale", "1000", "--device", "cpu", "--jobs", "2"]
-    child = subprocess.Popen(
+    child = spawn(
         [*command, "--store", str(path)],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         cwd=Path(__file__).parents[1],
-        start_new_session=True,
     )
     while child.poll() is None and not path.exists():
         time.sleep(0.005)

@@ -49,31 +49,25 @@ sys.meta_path.insert(0, Slow())
 """
 
 
-def interrupt(toy, source, arguments, number, prelude=""):
+def interrupt(spawn, toy, source, arguments, number, prelude=""):
     """Starts a run whose check never ends, and sends `number` to its process group as a terminal would."""
     started = toy.directory / "started"
     toy.write_numerics("eq01", source=source.replace("{started!r}", repr(str(started))))
-    process = subprocess.Popen(
+    process = spawn(
         [*toy.driver(prelude), "run", "eq01", "eq02", "--json", str(toy.directory / "x.json"), *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        start_new_session=True,
     )
-    try:
-        deadline = time.monotonic() + 60
-        while not started.exists() and process.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.01)
-        assert started.exists(), process.communicate()
-        time.sleep(0.1)
-        sent = time.monotonic()
-        os.killpg(process.pid, number)
-        out, err = process.communicate(timeout=30)
-        return process, time.monotonic() - sent, out, err
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
+    deadline = time.monotonic() + 60
+    while not started.exists() and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert started.exists(), process.poll() is None or process.communicate()
+    time.sleep(0.1)
+    sent = time.monotonic()
+    os.killpg(process.pid, number)
+    out, err = process.communicate(timeout=30)
+    return process, time.monotonic() - sent, out, err
 
 
 @pytest.mark.parametrize(
@@ -81,8 +75,8 @@ def interrupt(toy, source, arguments, number, prelude=""):
     [(SLEEPS, "1"), (SLEEPS_ON_IMPORT, "1"), (ONE_LONG_CALL, "1"), (SWALLOWS, "1"), (SLEEPS, "2"), (SWALLOWS, "2")],
     ids=["check", "import", "one long call", "swallowed", "check, two workers", "swallowed, two workers"],
 )
-def test_ctrl_c_ends_a_run_within_a_second(toy, source, jobs):
-    process, seconds, out, err = interrupt(toy, source, ["--jobs", jobs], signal.SIGINT)
+def test_ctrl_c_ends_a_run_within_a_second(spawn, toy, source, jobs):
+    process, seconds, out, err = interrupt(spawn, toy, source, ["--jobs", jobs], signal.SIGINT)
     assert (process.returncode, out, err) == (130, "", "")
     assert seconds < 1
     assert list(toy.directory.glob("*x.json*")) == [] and list(toy.directory.glob(".*")) == []
@@ -92,13 +86,13 @@ def test_ctrl_c_ends_a_run_within_a_second(toy, source, jobs):
             time.sleep(0.1)
 
 
-def test_sigterm_leaves_no_file_behind(toy):
-    process, seconds, _, err = interrupt(toy, SLEEPS, [], signal.SIGTERM)
+def test_sigterm_leaves_no_file_behind(spawn, toy):
+    process, seconds, _, err = interrupt(spawn, toy, SLEEPS, [], signal.SIGTERM)
     assert (process.returncode, err) == (143, "")
     assert seconds < 1 and list(toy.directory.glob("*x.json*")) == []
 
 
-def test_ctrl_c_ends_coq_as_well(toy):
+def test_ctrl_c_ends_coq_as_well(spawn, toy):
     """A stand-in for coqc that no Ctrl-C stops must not outlive the run."""
     coqc = toy.directory / "coqc"
     coqc.write_text(f"#!/bin/sh\ntrap '' INT\ntouch {toy.directory / 'started'}\nexec sleep 60\n")
@@ -109,7 +103,7 @@ def test_ctrl_c_ends_coq_as_well(toy):
     )
     path = f"{toy.directory}{os.pathsep}{os.environ['PATH']}"
     prelude = f"import os; os.environ['PATH'] = {path!r}; routes.MODULES['coq'] = 'slow_proof'"
-    process, _, out, err = interrupt(toy, SLEEPS, [], signal.SIGINT, prelude)
+    process, _, out, err = interrupt(spawn, toy, SLEEPS, [], signal.SIGINT, prelude)
     assert (process.returncode, out, err) == (130, "", "")
     with pytest.raises(ProcessLookupError):
         for _ in range(50):
@@ -118,8 +112,8 @@ def test_ctrl_c_ends_coq_as_well(toy):
 
 
 @pytest.mark.parametrize("library", ["typer", "torch", "rich", "sympy"])
-def test_ctrl_c_while_a_library_is_imported(toy, library):
+def test_ctrl_c_while_a_library_is_imported(spawn, toy, library):
     prelude = NEVER_IMPORTED.format(library=library, started=str(toy.directory / "started"))
-    process, seconds, out, err = interrupt(toy, SLEEPS, [], signal.SIGINT, prelude)
+    process, seconds, out, err = interrupt(spawn, toy, SLEEPS, [], signal.SIGINT, prelude)
     assert (process.returncode, out, err) == (130, "", "")
     assert seconds < 1 and list(toy.directory.glob("*x.json*")) == []

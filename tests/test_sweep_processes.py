@@ -25,13 +25,15 @@ from paper_checks.usage import UsageProblem
 SWEEP = ("sweep", "eq05", "eq18", "--scenario", "massive", "--dtype", "fp16", "--dtype", "fp32", "--trials", "150")
 
 
-def started(*arguments):
-    return subprocess.Popen(
-        [sys.executable, "-m", "paper_checks", *SWEEP, *map(str, arguments)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
+def sweep_command(*arguments):
+    return [sys.executable, "-m", "paper_checks", *SWEEP, *map(str, arguments)]
+
+
+@pytest.fixture
+def started(spawn):
+    """Starts the sweep with these arguments added."""
+    return lambda *arguments: spawn(
+        sweep_command(*arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
 
 
@@ -51,9 +53,9 @@ def body(text):
 @pytest.fixture(scope="module")
 def uninterrupted():
     """The JSON of the sweep, run from beginning to end by one process."""
-    out, err = started("--json", "-").communicate()
-    assert body(out)["errors"] == {}, err
-    return body(out)
+    done = subprocess.run(sweep_command("--json", "-"), capture_output=True, text=True)
+    assert body(done.stdout)["errors"] == {}, done.stderr
+    return body(done.stdout)
 
 
 @pytest.fixture(autouse=True)
@@ -66,7 +68,7 @@ def plan():
     return Plan(("eq05", "eq18"), matrix.select(["massive"]), ("fp16", "fp32"), trials=150)
 
 
-def test_kill_9_loses_the_shards_in_flight_and_two_processes_at_once_go_on(tmp_path, uninterrupted):
+def test_kill_9_loses_the_shards_in_flight_and_two_processes_at_once_go_on(started, tmp_path, uninterrupted):
     path = tmp_path / "sweep.db"
     process = started("--store", path, "--jobs", "2")
     while finished_shards(path) < 5:
@@ -169,7 +171,7 @@ def cluster():
             yield found
 
 
-def test_a_dask_cluster_of_two_worker_processes_gives_the_same(cluster, uninterrupted):
+def test_a_dask_cluster_of_two_worker_processes_gives_the_same(started, cluster, uninterrupted):
     process = started("--backend", "dask", "--scheduler", cluster.scheduler_address, "--json", "-")
     out, err = process.communicate()
     assert process.returncode == 0, err
@@ -177,7 +179,7 @@ def test_a_dask_cluster_of_two_worker_processes_gives_the_same(cluster, uninterr
     assert body(out) == uninterrupted
 
 
-def test_a_dask_worker_killed_in_mid_sweep_costs_nothing_but_time(cluster, tmp_path, uninterrupted):
+def test_a_dask_worker_killed_in_mid_sweep_costs_nothing_but_time(started, cluster, tmp_path, uninterrupted):
     path = tmp_path / "sweep.db"
     process = started("--backend", "dask", "--scheduler", cluster.scheduler_address, "--json", "-", "--store", path)
     while finished_shards(path) < 5:

@@ -229,10 +229,10 @@ def test_a_full_disk_ends_with_1_and_a_valid_store_from_which_it_goes_on(command
     assert again.status == 0 and body(again) == body(command(*SWEEP, "--json", "-"))
 
 
-def test_ctrl_c_leaves_a_valid_store(tmp_path, command):
+def test_ctrl_c_leaves_a_valid_store(tmp_path, spawn):
     path = tmp_path / "sweep.db"
     arguments = ("sweep", "eq02", "--dtype", "fp32", "--trials", "1000", "--scenario", "none", "--store", path)
-    process = subprocess.Popen(
+    process = spawn(
         [sys.executable, "-m", "paper_checks", *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
     while not (path.exists() and finished_shards(path)):
